@@ -1,0 +1,80 @@
+/**
+ * Builds `dist/`: one validator per JSON contract, compiled by ajv, and the bundle that `git-discern` runs. Entry points that
+ * only some verbs need become chunks of their own, read when they are imported.
+ */
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import Ajv2020 from 'ajv/dist/2020.js'
+import standalone from 'ajv/dist/standalone/index.js'
+import { build } from 'esbuild'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const dist = `${root}dist/`
+
+await rm(dist, { recursive: true, force: true })
+await mkdir(`${dist}validators`, { recursive: true })
+
+const contracts = (await readdir(`${root}schema`)).filter(name => name.endsWith('.schema.json')).sort()
+const schemas = await Promise.all(
+  contracts.map(async name => JSON.parse(await readFile(`${root}schema/${name}`, 'utf8'))),
+)
+
+/** Length is counted in code points, as JSON Schema says; only the first violation is reported for a configuration. */
+const ajv = new Ajv2020({
+  code: { source: true, lines: true },
+  schemas,
+  strict: true,
+  strictRequired: false,
+  allErrors: false,
+})
+
+/** Beside each whole contract, the parts of one that are validated by themselves. */
+const targets = [
+  ...schemas.map(schema => [schema.$id.replace(/^.*\//, '').replace(/\.schema\.json$/, ''), schema.$id]),
+  ...(contracts.includes('discern-proof-note.schema.json')
+    ? [
+        [
+          'discern-proof-payload',
+          'https://discern.sh/schema/v1/discern-proof-note.schema.json#/$defs/DiscernProofNotePayload',
+        ],
+      ]
+    : []),
+]
+
+for (const [name, reference] of targets) {
+  const validate = ajv.getSchema(reference)
+  if (!validate) throw new Error(`no contract ${reference}`)
+  const entry = `${dist}validators/${name}.entry.cjs`
+  await writeFile(entry, standalone.default(ajv, validate))
+  await build({
+    entryPoints: [entry],
+    outfile: `${dist}validators/${name}.cjs`,
+    bundle: true,
+    platform: 'node',
+    target: 'node20',
+    format: 'cjs',
+    minify: true,
+    logLevel: 'warning',
+    absWorkingDir: root,
+  })
+  await rm(entry)
+}
+
+const { version } = JSON.parse(await readFile(`${root}package.json`, 'utf8'))
+await build({
+  entryPoints: { 'git-discern': `${root}src/cli/main.ts` },
+  outdir: dist,
+  bundle: true,
+  splitting: true,
+  platform: 'node',
+  target: 'node20',
+  format: 'esm',
+  minifySyntax: true,
+  minifyWhitespace: true,
+  chunkNames: 'chunk-[name]-[hash]',
+  define: { DISCERN_BUNDLE: 'true', DISCERN_VERSION: JSON.stringify(version) },
+  banner: { js: "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);" },
+  logLevel: 'warning',
+  absWorkingDir: root,
+})
+await writeFile(`${dist}package.json`, '{"type":"module"}\n')

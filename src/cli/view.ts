@@ -1,0 +1,27 @@
+/**
+ * What a person reads of each verb's result. One row per verb; each view is a pure function of the result, so text and
+ * Markdown can never say more than the JSON does.
+ */
+import type { Result } from '../result.ts'
+import type { Block } from './render.ts'
+
+type View = (result: Result) => readonly Block[]
+
+const views: Readonly<Record<string, () => Promise<{ readonly view: View }>>> = {}
+
+/** The blocks of a result, with its advisories and hints last. */
+export const view = async (result: Result): Promise<readonly Block[]> => {
+  const row = views[result.verb]
+  const body = row
+    ? (await row()).view(result)
+    : result.message && result.ok
+      ? [{ kind: 'line', text: result.message } as const]
+      : []
+  const blocks: Block[] = [...body]
+  for (const advisory of result.advisories ?? []) {
+    blocks.push({ kind: 'line', text: `note: ${advisory.evidence}`, tone: 'warn' })
+    blocks.push({ kind: 'line', text: `  next: ${advisory.next_action}` })
+  }
+  if (result.ok) for (const hint of result.hints ?? []) blocks.push({ kind: 'line', text: `next: ${hint}` })
+  return blocks
+}

@@ -1,0 +1,188 @@
+/**
+ * The table of verbs. Help, argument checking, completion and the manual page are made from it, so a verb is described once.
+ * `load` keeps the start cheap: only the verb that was typed is read.
+ */
+import type { Context } from '../context.ts'
+import type { Result } from '../result.ts'
+
+export interface Flag {
+  /** Without the leading dashes. */
+  readonly name: string
+  readonly short?: string
+  /** Name of the value in help; absent for a switch. */
+  readonly value?: string
+  readonly repeatable?: true
+  readonly summary: string
+}
+
+export interface Call {
+  /** Switches are `true`; values are strings; repeatable flags are lists, possibly empty. */
+  readonly flags: Readonly<Record<string, true | string | readonly string[] | undefined>>
+  readonly operands: readonly string[]
+  /** Standard input, read on demand; only plumbing uses it. */
+  readonly stdin: () => Promise<Buffer>
+}
+
+export interface CommandModule {
+  readonly run: (context: Context, call: Call) => Promise<Result>
+}
+
+export interface Command {
+  readonly name: string
+  readonly summary: string
+  /** Operands as help shows them, for example `[<commit>]`. */
+  readonly operands?: string
+  /** Fewest and most operands; none when absent. */
+  readonly arity?: readonly [number, number]
+  readonly flags: readonly Flag[]
+  /** One paragraph for `-h` and the manual page: what it does, what it writes, when it refuses. */
+  readonly description: string
+  readonly examples: readonly string[]
+  readonly group: 'start' | 'work' | 'inspect' | 'plumbing'
+  /** Read-only verbs write nothing and start no configured command. */
+  readonly readOnly: boolean
+  readonly load: () => Promise<CommandModule>
+}
+
+/** Help shows the verbs in these groups, in this order. */
+export const commandGroups: readonly (readonly [Command['group'], string])[] = [
+  ['start', 'prepare a repository'],
+  ['work', 'finish a change'],
+  ['inspect', 'read what was proven'],
+  ['plumbing', 'for scripts and hooks'],
+]
+
+/** Flags that every verb has. */
+export const commonFlags: readonly Flag[] = [
+  { name: 'json', summary: 'print one JSON result on standard output' },
+  { name: 'markdown', summary: 'print the result as Markdown' },
+  { name: 'quiet', short: 'q', summary: 'print nothing but errors' },
+  { name: 'help', short: 'h', summary: 'show this help' },
+]
+
+const dryRun: Flag = { name: 'dry-run', short: 'n', summary: 'say what would happen and change nothing' }
+
+export const commands: readonly Command[] = [
+  {
+    name: 'setup',
+    group: 'start',
+    readOnly: false,
+    summary: 'make this repository ready, or undo that',
+    description:
+      'Finds the trunk and the commands this project already has, writes discern.toml when there is none, installs the hooks and adds the fetch mapping for Proof notes. Running it again changes nothing that is already right. A hooks directory outside the repository is never written to; then setup says so and exits with 3.',
+    flags: [
+      { name: 'trunk', value: 'branch', summary: 'use this branch as the trunk instead of detecting it' },
+      {
+        name: 'hooks-dir',
+        value: 'directory',
+        summary: 'install the hooks into this directory on purpose, wherever it is',
+      },
+      dryRun,
+      {
+        name: 'uninstall',
+        summary: 'take the hooks and the fetch mapping away again; discern.toml and all notes stay',
+      },
+    ],
+    examples: ['git discern setup --dry-run', 'git discern setup', 'git discern setup --uninstall'],
+    load: () => import('./setup.ts'),
+  },
+  {
+    name: 'refresh',
+    group: 'start',
+    readOnly: false,
+    summary: 'converge hooks, fetch mapping and fetched notes again',
+    description:
+      'Does again what setup did, without touching discern.toml: chains displaced hooks, reconciles the fetch mapping with [repository].proof_notes_mode, adopts fetched notes and restores overwritten ones.',
+    flags: [dryRun],
+    examples: ['git discern refresh'],
+    load: () => import('./refresh.ts'),
+  },
+  {
+    name: 'doctor',
+    group: 'start',
+    readOnly: true,
+    summary: 'test what would really happen here',
+    description:
+      'Asks git which hooks it would run, whether the recorded Node and git discern can start, how fetch would treat Proof notes, and whether the configuration loads. Exits with 1 when something is wrong.',
+    flags: [{ name: 'verbose', short: 'v', summary: 'also list what is right' }],
+    examples: ['git discern doctor'],
+    load: () => import('./doctor.ts'),
+  },
+  {
+    name: 'status',
+    group: 'work',
+    readOnly: true,
+    summary: 'where this change stands, what is owed, what landed',
+    description:
+      'Shows branch and trunk, the Proof of this commit, what is missing before done and accept, the state of hooks and mapping, the Proof of the trunk tip and what is not yet published. Like git status it does one optional write, adopting fetched notes; GIT_OPTIONAL_LOCKS=0 turns that off.',
+    flags: [
+      { name: 'verbose', short: 'v', summary: 'show the whole Proof page of the trunk tip' },
+      { name: 'all', summary: 'do not shorten lists' },
+      { name: 'local', summary: 'read the local notes alone, not fetched ones' },
+    ],
+    examples: ['git discern status', 'git discern status --verbose', 'git discern status --json'],
+    load: () => import('./status.ts'),
+  },
+  {
+    name: 'done',
+    group: 'work',
+    readOnly: false,
+    summary: 'run the gate and stamp a Proof for this commit',
+    description:
+      'Needs a clean, committed branch that contains the trunk. Runs fix, build, check and test jobs and the gates of changed scopes; when all pass and nothing moved meanwhile, a Proof for this commit is kept in the worktree. A current Proof is reused without running anything.',
+    flags: [dryRun, { name: 'rerun', summary: 'run the gate even though nothing changed' }],
+    examples: ['git discern done', 'git discern done --dry-run', 'git discern done --rerun'],
+    load: () => import('./done.ts'),
+  },
+  {
+    name: 'accept',
+    group: 'work',
+    readOnly: false,
+    summary: 'land the proven commit on the trunk',
+    description:
+      "Moves the trunk to the proven commit by compare-and-swap, brings the checkout of the trunk along without losing local edits, and records the Proof as a note. Needs the owner's consent: --confirmed, or a yes at the terminal. Never pushes; it prints the command that does.",
+    flags: [{ name: 'confirmed', summary: 'the owner said yes in this conversation' }, dryRun],
+    examples: ['git discern accept --dry-run', 'git discern accept --confirmed'],
+    load: () => import('./accept.ts'),
+  },
+  {
+    name: 'evaluate',
+    group: 'plumbing',
+    readOnly: true,
+    summary: 'evaluate the checkpoints of a revision or the work tree',
+    description: 'Writes nothing and starts nothing. The hooks call it after a merge, a rebase or an amend.',
+    operands: '[<revision>]',
+    arity: [0, 1],
+    flags: [
+      { name: 'porcelain', summary: 'one stable line per checkpoint' },
+      { name: 'exit-code', summary: 'exit with 1 when a declaration is awaited' },
+    ],
+    examples: ['git discern evaluate --porcelain'],
+    load: () => import('./evaluate.ts'),
+  },
+  {
+    name: 'notes',
+    group: 'plumbing',
+    readOnly: false,
+    summary: 'list, merge or resolve Proof notes',
+    description:
+      'list prints the notes of this repository; merge adopts the fetched ones; resolve decides between two different Proofs for one commit and records the decision as a merge.',
+    operands: 'list | merge | resolve <commit>',
+    arity: [1, 2],
+    flags: [{ name: 'keep', value: 'side', summary: 'with resolve: local or remote' }],
+    examples: ['git discern notes list', 'git discern notes merge', 'git discern notes resolve HEAD --keep local'],
+    load: () => import('./notes.ts'),
+  },
+  {
+    name: 'hook',
+    group: 'plumbing',
+    readOnly: false,
+    summary: 'what the installed hooks run',
+    description: 'Adopts fetched notes, reconciles the fetch mapping and evaluates checkpoints. Never fails.',
+    operands: '<event> [<argument>...]',
+    arity: [1, 9],
+    flags: [],
+    examples: ['git discern hook post-merge 0'],
+    load: () => import('./hook.ts'),
+  },
+]

@@ -1,0 +1,236 @@
+/**
+ * Every refusal: slug, exit code, one sentence, and what to type next (facts 7.9, 7.10). Adding one is adding a row; a row
+ * without a next action does not type-check. Expected outcomes are values or one `Refusal`; anything else that is thrown is
+ * our own defect and ends with exit 70.
+ */
+
+type Next = readonly [string, ...string[]]
+
+interface Row<Data> {
+  readonly exit: 1 | 2 | 3
+  readonly sentence: (data: Data) => string
+  readonly next: (data: Data) => Next
+}
+
+const row = <Data>(exit: 1 | 2 | 3, sentence: (data: Data) => string, next: (data: Data) => Next): Row<Data> => ({
+  exit,
+  sentence,
+  next,
+})
+
+const few = (paths: readonly string[]): string =>
+  paths.length <= 5 ? paths.join(', ') : `${paths.slice(0, 5).join(', ')} and ${paths.length - 5} more`
+
+export const refusals = {
+  invalid_arguments: row<{ problem: string; usage: string }>(
+    2,
+    d => d.problem,
+    d => [d.usage],
+  ),
+  invalid_value: row<{ what: string; expected: string; found: string; next: string }>(
+    1,
+    d => `${d.what}: expected ${d.expected}, found ${d.found}`,
+    d => [d.next],
+  ),
+  not_initialized: row<{ directory: string; reason: string }>(
+    1,
+    d => `${d.directory} is not inside a usable Git work tree: ${d.reason}`,
+    () => ['cd into a Git repository, or run: git init'],
+  ),
+  not_set_up: row<{ file: string }>(
+    1,
+    d => `this repository has no ${d.file}`,
+    () => ['git discern setup'],
+  ),
+  invalid_config: row<{ file: string; line: number; key: string; problem: string; nearest?: string | undefined }>(
+    1,
+    d =>
+      `${d.file}:${d.line}: ${d.key ? `${d.key}: ` : ''}${d.problem}${d.nearest ? `; did you mean "${d.nearest}"?` : ''}`,
+    d => [`edit ${d.file}, line ${d.line}${d.nearest ? `: write ${d.nearest}` : ''}`],
+  ),
+  trunk_unknown: row<{ reason: string; candidates: readonly string[] }>(
+    1,
+    d => `cannot tell which branch is the trunk: ${d.reason}`,
+    d => [
+      d.candidates.length > 0
+        ? `git discern setup --trunk <branch>   # one of: ${few(d.candidates)}`
+        : 'make a first commit, then run: git discern setup --trunk <branch>',
+    ],
+  ),
+  detached_head: row<{ verb: string }>(
+    1,
+    d => `${d.verb} needs a branch, and HEAD is detached`,
+    () => ['git switch -c <branch>'],
+  ),
+  on_trunk: row<{ verb: string; trunk: string }>(
+    1,
+    d => `${d.verb} needs a branch of its own, and ${d.trunk} is the trunk`,
+    () => ['git switch -c <branch>'],
+  ),
+  nothing_to_prove: row<{ branch: string; trunk: string }>(
+    1,
+    d => `${d.branch} has no commit that ${d.trunk} does not have`,
+    () => ['commit your change first: git commit'],
+  ),
+  dirty_worktree: row<{ paths: readonly string[]; where?: string | undefined }>(
+    1,
+    d => `the work tree${d.where ? ` ${d.where}` : ''} has uncommitted changes: ${few(d.paths)}`,
+    d => [d.where ? `git -C ${d.where} status` : 'commit or remove them: git status'],
+  ),
+  operation_in_progress: row<{ operation: string; where: string }>(
+    1,
+    d => `a ${d.operation} is in progress in ${d.where}`,
+    d => [`finish or abort it: git -C ${d.where} status`],
+  ),
+  precondition_failed: row<{ problem: string; next: string }>(
+    1,
+    d => d.problem,
+    d => [d.next],
+  ),
+  write_access: row<{ path: string; reason: string }>(
+    1,
+    d => `cannot write ${d.path}: ${d.reason}`,
+    d => [`make ${d.path} writable and free some space, then run the same command again`],
+  ),
+  store_newer: row<{ path: string; version: number }>(
+    1,
+    d => `${d.path} was written by a newer git discern (format ${d.version}) and is kept as it is`,
+    () => ['update git discern, then run the same command again'],
+  ),
+  store_unreadable: row<{ path: string; reason: string }>(
+    1,
+    d => `cannot read ${d.path}: ${d.reason}`,
+    d => [`look at ${d.path}; nothing was changed`],
+  ),
+  busy: row<{ what: string; holder: string; path: string }>(
+    1,
+    d => `${d.what} is already running here (${d.holder})`,
+    d => [`wait for it to end; if no such process exists any more, remove ${d.path}`],
+  ),
+  gate_failed: row<{ stage: string; failed: readonly string[]; rerun: string }>(
+    1,
+    d => `the gate failed in ${d.stage}: ${few(d.failed)}`,
+    d => [d.rerun],
+  ),
+  unchanged_tree_rerun: row<{ head: string }>(
+    1,
+    d => `nothing changed since the gate last failed at ${d.head}`,
+    () => ['change something and commit it, or run the same tree again on purpose: git discern done --rerun'],
+  ),
+  proof_withheld: row<{ reason: string }>(
+    1,
+    d => `the gate passed, but no Proof was stamped: ${d.reason}`,
+    () => ['git discern done'],
+  ),
+  incomplete: row<{ problem: string; next: string }>(
+    1,
+    d => d.problem,
+    d => [d.next],
+  ),
+  report_only_proof: row<{ head: string }>(
+    1,
+    d => `the Proof at ${d.head} is a CI report; a report cannot land`,
+    () => ['git discern done'],
+  ),
+  awaiting_consent: row<{ branch: string; trunk: string; command: string }>(
+    1,
+    d => `landing ${d.branch} on ${d.trunk} needs the owner's consent`,
+    d => [`ask the owner; after a yes: ${d.command}`],
+  ),
+  trunk_moved: row<{ trunk: string; expected: string; found: string; next: string }>(
+    1,
+    d => `${d.trunk} moved: the Proof was made on ${d.expected}, the trunk is now at ${d.found}`,
+    d => [d.next],
+  ),
+  conflict: row<{ problem: string; next: string }>(
+    1,
+    d => d.problem,
+    d => [d.next],
+  ),
+  partial_acceptance: row<{ problem: string; next: string }>(
+    1,
+    d => `the landing stands, but ${d.problem}`,
+    d => [d.next],
+  ),
+  hooks_not_installed: row<{ reason: string; choices: readonly [string, ...string[]] }>(
+    3,
+    d => `everything but the hooks is set up: ${d.reason}`,
+    d => d.choices,
+  ),
+  doctor_failed: row<{ problems: readonly string[]; next: readonly [string, ...string[]] }>(
+    1,
+    d => `${d.problems.length} ${d.problems.length === 1 ? 'thing is' : 'things are'} wrong: ${d.problems.join('; ')}`,
+    d => d.next,
+  ),
+  notes_conflict: row<{ commits: readonly string[] }>(
+    1,
+    d => `two different Proofs claim ${d.commits.length === 1 ? 'commit' : 'commits'} ${few(d.commits)}`,
+    d => [`git discern notes resolve ${d.commits[0] ?? '<commit>'} --keep local|remote`],
+  ),
+  notes_failed: row<{ reason: string; next: string }>(
+    1,
+    d => `the notes ref was not changed: ${d.reason}`,
+    d => [d.next],
+  ),
+  git_failed: row<{ command: string; exitCode: number; stderr: string }>(
+    1,
+    d => `git ${d.command} ended with exit ${d.exitCode}${d.stderr ? `: ${d.stderr}` : ''}`,
+    d => [`run it by hand to see more: git ${d.command}`],
+  ),
+  git_unavailable: row<{ reason: string }>(
+    1,
+    d => `git could not be run: ${d.reason}`,
+    () => ['install git 2.36 or newer and put it on the PATH'],
+  ),
+  internal_error: row<{ detail: string }>(
+    1,
+    d => `this is a defect of git discern: ${d.detail}`,
+    () => ['report it with the command you typed; nothing is known to be lost'],
+  ),
+} as const
+
+export type Slug = keyof typeof refusals
+export type RefusalData<S extends Slug> = (typeof refusals)[S] extends Row<infer Data> ? Data : never
+
+/** What a verb throws when it will not, or cannot, go on. `partial` is merged into the result envelope (steps, data, ...). */
+export class Refusal<S extends Slug = Slug> extends Error {
+  readonly slug: S
+  readonly detail: RefusalData<S>
+  readonly partial: Readonly<Record<string, unknown>>
+
+  constructor(slug: S, detail: RefusalData<S>, partial: Readonly<Record<string, unknown>> = {}) {
+    super((refusals[slug] as unknown as Row<RefusalData<S>>).sentence(detail))
+    this.name = 'Refusal'
+    this.slug = slug
+    this.detail = detail
+    this.partial = partial
+  }
+
+  get exit(): number {
+    return refusals[this.slug].exit
+  }
+
+  get next(): readonly string[] {
+    return (refusals[this.slug] as unknown as Row<RefusalData<S>>).next(this.detail)
+  }
+}
+
+/** Stops a verb because the person or the caller asked for it; exit 130, 143 or 129 by signal (facts 7.10). */
+export class Interrupted extends Error {
+  readonly signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP'
+
+  constructor(signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP') {
+    super(`interrupted by ${signal}`)
+    this.name = 'Interrupted'
+    this.signal = signal
+  }
+}
+
+/** The operating system's word for a failed call, for messages; never used to decide anything. */
+export const reasonOf = (error: unknown): string => {
+  if (error instanceof Error) {
+    const code = (error as NodeJS.ErrnoException).code
+    return code && !error.message.includes(code) ? `${code}: ${error.message}` : error.message
+  }
+  return String(error)
+}

@@ -1,0 +1,72 @@
+/** Refs: read in one process, moved only together with the value that was read (design 3). Full names everywhere. */
+import { git, gitOutput, type Place } from './run.ts'
+
+export interface Ref {
+  readonly name: string
+  readonly oid: string
+  /** Full name of the ref this one points at, when it is symbolic. */
+  readonly target?: string
+}
+
+/** Every ref below the given full names or prefixes (no glob meaning beyond git's own). One git process. */
+export const readRefs = async (place: Place, patterns: readonly string[]): Promise<ReadonlyMap<string, Ref>> => {
+  const output = await gitOutput(place, [
+    'for-each-ref',
+    '--format=%(refname)%00%(objectname)%00%(symref)',
+    ...patterns,
+  ])
+  const refs = new Map<string, Ref>()
+  for (const line of output.toString('utf8').split('\n')) {
+    const [name, oid, target] = line.split('\0')
+    if (name && oid) refs.set(name, target ? { name, oid, target } : { name, oid })
+  }
+  return refs
+}
+
+export interface RefUpdate {
+  readonly ref: string
+  readonly to: string
+  /** What the ref must hold now; the zero id for "must not exist". */
+  readonly from: string
+}
+
+/**
+ * Moves refs in one transaction: all of them or none, and only from the values given. `moved: false` means that at least one
+ * did not hold its expected value, or that git refused; `reason` is git's text, for a message. One git process.
+ */
+export const updateRefs = async (
+  place: Place,
+  updates: readonly RefUpdate[],
+  reflog: string,
+): Promise<{ readonly moved: true } | { readonly moved: false; readonly reason: string }> => {
+  const lines = updates.map(({ ref, to, from }) =>
+    /^0+$/.test(to) ? `delete ${ref}\0${from}\0` : `update ${ref}\0${to}\0${from}\0`,
+  )
+  const run = await git(place, ['update-ref', '-z', '--stdin', '--create-reflog', '-m', reflog], {
+    input: `start\0${lines.join('')}prepare\0commit\0`,
+  })
+  return run.exitCode === 0 ? { moved: true } : { moved: false, reason: run.stderr.split('\n')[0] ?? '' }
+}
+
+/** Full name of the branch that HEAD names, or `undefined` when it is detached. One git process. */
+export const headBranch = async (place: Place): Promise<string | undefined> => {
+  const run = await git(place, ['symbolic-ref', '-q', 'HEAD'])
+  return run.exitCode === 0 ? run.stdout.toString('utf8').trim() : undefined
+}
+
+/** The commit a name stands for, or `undefined`. One git process. */
+export const resolveCommit = async (place: Place, name: string): Promise<string | undefined> => {
+  const run = await git(place, ['rev-parse', '--verify', '--quiet', '--end-of-options', `${name}^{commit}`])
+  return run.exitCode === 0 ? run.stdout.toString('utf8').trim() : undefined
+}
+
+/** Whether `ancestor` is reachable from `descendant`; `undefined` when git cannot tell, as in a shallow clone. */
+export const isAncestor = async (place: Place, ancestor: string, descendant: string): Promise<boolean | undefined> => {
+  if (ancestor === descendant) return true
+  const run = await git(place, ['merge-base', '--is-ancestor', ancestor, descendant])
+  return run.exitCode === 0 ? true : run.exitCode === 1 ? false : undefined
+}
+
+/** `refs/heads/x` as people write it; other refs keep their full name. */
+export const shortBranch = (ref: string): string =>
+  ref.startsWith('refs/heads/') ? ref.slice('refs/heads/'.length) : ref
