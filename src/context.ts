@@ -31,6 +31,8 @@ export interface Context {
   readonly node: string
   readonly launcher: string
   readonly version: string
+  /** Operating system and processor, for example `linux-x64`. */
+  readonly platform: string
   readonly signal: AbortSignal
   readonly progress: (event: ProgressEvent) => void
   /** Asks a yes/no question at a terminal; `undefined` when there is none to ask. */

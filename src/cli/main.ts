@@ -68,6 +68,7 @@ const start = async (): Promise<void> => {
     node: process.execPath,
     launcher: resolve(process.env['DISCERN_LAUNCHER'] ?? process.argv[1] ?? 'git-discern'),
     version: typeof DISCERN_VERSION === 'undefined' ? '0.0.0-source' : DISCERN_VERSION,
+    platform: `${process.platform}-${process.arch}`,
     signal: aborter.signal,
     progress: progress.event,
     confirm: interactive ? confirmAtTerminal : undefined,

@@ -1,7 +1,8 @@
 /**
  * Blocks into bytes. A view says what a person should read as a list of blocks; this file alone decides how they look on a
- * terminal or as Markdown, and escapes everything that a branch, a file name or a tool could have chosen.
+ * terminal or as Markdown, and passes everything through `escape.ts`.
  */
+import { escapeText, markdownBlock, markdownText } from '../escape.ts'
 
 export type Tone = 'good' | 'bad' | 'warn' | 'dim' | 'plain'
 
@@ -16,20 +17,6 @@ export type Block =
   | { readonly kind: 'code'; readonly text: string }
   /** Markdown that we composed and escaped ourselves, such as a Proof page. */
   | { readonly kind: 'markdown'; readonly text: string }
-
-/**
- * Text that can neither move the cursor, nor colour, nor reorder: control characters (C0, C1, DEL) and Unicode's invisible
- * format and bidirectional controls are shown as `\x1b` or `\u202e`. Newline and tab stay where `multiline` allows them.
- */
-export const escapeText = (text: string, multiline = false): string =>
-  text.replace(UNSAFE, character => {
-    if (multiline && (character === '\n' || character === '\t')) return character
-    const code = character.codePointAt(0) ?? 0
-    if (code < 0x100) return `\\x${code.toString(16).padStart(2, '0')}`
-    return code > 0xffff ? `\\u{${code.toString(16)}}` : `\\u${code.toString(16).padStart(4, '0')}`
-  })
-
-const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
 
 const CODES: Readonly<Record<Tone, string>> = { good: '32', bad: '31', warn: '33', dim: '2', plain: '' }
 
@@ -70,18 +57,6 @@ export const renderText = (blocks: readonly Block[], colour: boolean): string =>
   return lines.length === 0 ? '' : `${lines.join('\n')}\n`
 }
 
-/** User text inside Markdown prose: nothing in it can start a construct. */
-export const markdownText = (text: string): string => escapeText(text).replace(/[\\`*_{}[\]<>()#+!|~]/g, '\\$&')
-
-/** User text as a code span that survives back-ticks in it. */
-export const markdownCode = (text: string): string => {
-  const safe = escapeText(text)
-  const longest = Math.max(0, ...[...safe.matchAll(/`+/g)].map(match => match[0].length))
-  const fence = '`'.repeat(longest + 1)
-  const pad = safe.startsWith('`') || safe.endsWith('`') || safe === '' ? ' ' : ''
-  return `${fence}${pad}${safe}${pad}${fence}`
-}
-
 /** The same blocks as Markdown. */
 export const renderMarkdown = (blocks: readonly Block[]): string => {
   const parts: string[] = []
@@ -99,13 +74,9 @@ export const renderMarkdown = (blocks: readonly Block[]): string => {
       case 'list':
         parts.push(block.items.map(item => `- ${markdownText(item)}`).join('\n'))
         break
-      case 'code': {
-        const safe = escapeText(block.text.replace(/\n$/, ''), true)
-        const longest = Math.max(2, ...[...safe.matchAll(/`+/g)].map(match => match[0].length))
-        const fence = '`'.repeat(longest + 1)
-        parts.push(`${fence}\n${safe}\n${fence}`)
+      case 'code':
+        parts.push(markdownBlock(block.text))
         break
-      }
       case 'markdown':
         parts.push(escapeText(block.text, true).replace(/\n$/, ''))
         break
