@@ -7,7 +7,10 @@ import type { Block } from './render.ts'
 
 type View = (result: Result) => readonly Block[]
 
-const views: Readonly<Record<string, () => Promise<{ readonly view: View }>>> = {}
+const views: Readonly<Record<string, () => Promise<{ readonly view: View }>>> = {
+  accept: () => import('./view/accept.ts'),
+  done: () => import('./view/done.ts'),
+}
 
 /** The blocks of a result, with its advisories and hints last. */
 export const view = async (result: Result): Promise<readonly Block[]> => {

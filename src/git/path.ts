@@ -112,6 +112,10 @@ export const parseDisplayedPath = (shown: string): string | undefined => {
   return decodePath(Buffer.concat(bytes))
 }
 
+/** A path below `topLevel` for the file system, which takes bytes where the name is not UTF-8. */
+export const filePath = (topLevel: string, path: string): string | Buffer =>
+  path.isWellFormed() ? `${topLevel}/${path}` : Buffer.concat([Buffer.from(`${topLevel}/`, 'utf8'), encodePath(path)])
+
 /** Splits NUL-terminated output of a `-z` command into its records. */
 export const splitNul = (bytes: Buffer): Buffer[] => {
   const records: Buffer[] = []

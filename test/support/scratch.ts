@@ -180,6 +180,7 @@ export class Scratch {
       node: process.execPath,
       launcher,
       version: '0.0.0-test',
+      platform: 'test-x64',
       signal: options.signal ?? new AbortController().signal,
       progress: event => events.push(event),
       confirm: options.confirm,

@@ -1,0 +1,1 @@
+import './cases/proof-envelope.ts'
