@@ -6,6 +6,8 @@ export const GIT_CALL_LIMIT_MS = 30_000
 export const GIT_OUTPUT_LIMIT_BYTES = 256 * 1024 * 1024
 /** How often a lost compare-and-swap of a notes ref is tried again before it is reported (design 4.8). */
 export const REF_RETRY_LIMIT_COUNT = 64
+/** How often git may refuse to move a notes ref while nobody else has moved it, before that is reported (case 84). */
+export const REF_REFUSED_LIMIT_COUNT = 8
 /** Longest pause between two tries of a lost compare-and-swap. */
 export const REF_RETRY_PAUSE_LIMIT_MS = 50
 /** A tree level of the notes tree with more leaves than this is split by the next two digits, as git's own fan-out would. */
@@ -18,6 +20,10 @@ export const LOCK_WAIT_LIMIT_MS = 0
 export const TEMPORARY_FILE_AGE_LIMIT_MS = 24 * 60 * 60 * 1000
 /** Abbreviation of `proof.head` in hexadecimal digits (facts 9.1). */
 export const PROOF_HEAD_DIGITS = 12
+/** Largest `discern.toml` that is read. */
+export const CONFIGURATION_LIMIT_BYTES = 1024 * 1024
+/** Longest text of `adds_matching` and `removes_matching`, as UTF-8 (facts 2.2). */
+export const LITERAL_LIMIT_BYTES = 128
 /** Default limit of one job in seconds; 0 means none (facts 7.11). */
 export const JOB_TIMEOUT_DEFAULT_S = 600
 /** How long a job's processes get between the polite and the final signal (case 82). */
@@ -28,13 +34,43 @@ export const JOB_DRAIN_LIMIT_MS = 250
 export const JOB_OUTPUT_LIMIT_BYTES = 4 * 1024 * 1024
 /** Last lines of a failed job that are shown to a person. */
 export const JOB_TAIL_LINES = 20
+/** Longest of those lines; what is longer is cut. */
+export const JOB_TAIL_LINE_LIMIT_CHARACTERS = 500
+/** How long a killed process may take to vanish before it is killed again or reported (case 82). */
+export const JOB_KILL_LIMIT_MS = 250
+/** How often the processes of a job that is being ended are looked at. */
+export const JOB_POLL_MS = 10
+/** Fewest jobs that run side by side, however few processors there are. */
+export const JOB_PARALLEL_MINIMUM_COUNT = 2
+/** How often a taken test slot is looked at (facts 7.11, `concurrent_test_runs`). */
+export const SLOT_POLL_MS = 200
+/** How often the holder of a test slot shows that it is alive. */
+export const SLOT_BEAT_MS = 5_000
+/** A holder that did not show itself for this long is dead, wherever it runs. */
+export const SLOT_SILENCE_LIMIT_MS = 30_000
+/** Time between two drawings of the live progress. */
+export const PROGRESS_REDRAW_MS = 100
+/** Without a terminal, a job that still runs says so after this long, and then each time as long again, doubled. */
+export const PROGRESS_STILL_RUNNING_MS = 30_000
+/** Longest unfinished line of streamed output that is held back until its newline comes. */
+export const PROGRESS_LINE_LIMIT_CHARACTERS = 4_096
 /** A declared account of a drop is one line of at most this many characters (facts 6.4). */
 export const DROP_ACCOUNT_LIMIT_CHARACTERS = 500
 /** Collections in the default `status` JSON hold at most this many items (facts 7.6). */
 export const STATUS_COLLECTION_LIMIT_COUNT = 6
 /** Sequence reservations that are kept so that a stalled writer cannot reuse a number (facts 8.5, rule 8). */
 export const SEQUENCE_KEEP_COUNT = 64
+/** Largest hook file that is read to see whose it is; a larger one is some other program's, and is chained unread (case 6). */
+export const HOOK_LIMIT_BYTES = 1024 * 1024
+/** Largest list of missed hooks that is read; the hooks themselves stop at a hundred lines (case 9). */
+export const HOOK_MISSED_LIMIT_BYTES = 64 * 1024
 /** First git version whose hooks can be defined in the configuration (case 8). */
 export const CONFIG_HOOKS_GIT_VERSION = [2, 54] as const
 /** Oldest git version that is supported. */
 export const MINIMUM_GIT_VERSION = [2, 36] as const
+/** Oldest Node.js version that is supported. */
+export const MINIMUM_NODE_VERSION = [20, 12] as const
+/** How long a program that `doctor` starts may take to say its version. */
+export const DOCTOR_START_LIMIT_MS = 10_000
+/** How often the trunk's checkout is tried while somebody else holds its `index.lock`: 250 ms in all (case 85). */
+export const TRUNK_CHECKOUT_TRY_COUNT = 5

@@ -1,0 +1,1 @@
+import './cases/policy-paths.ts'
