@@ -3,7 +3,8 @@
  * only some verbs need become chunks of their own, read when they are imported.
  */
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
+import { dirname } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import Ajv2020 from 'ajv/dist/2020.js'
 import standalone from 'ajv/dist/standalone/index.js'
 import { build } from 'esbuild'
@@ -77,4 +78,26 @@ await build({
   logLevel: 'warning',
   absWorkingDir: root,
 })
+
+// The manual pages and the completion scripts come out of the command table itself.
+const generator = `${dist}generator.mjs`
+await build({
+  entryPoints: [`${root}src/cli/manual.ts`],
+  outfile: generator,
+  bundle: true,
+  packages: 'external',
+  platform: 'node',
+  target: 'node20',
+  format: 'esm',
+  logLevel: 'warning',
+  absWorkingDir: root,
+})
+const { generatedFiles } = await import(pathToFileURL(generator).href)
+for (const { path, text } of generatedFiles(version)) {
+  await mkdir(dirname(`${dist}${path}`), { recursive: true })
+  await writeFile(`${dist}${path}`, text)
+}
+await rm(generator)
+
+// Written last: a build that was cut short has no such file.
 await writeFile(`${dist}package.json`, '{"type":"module"}\n')

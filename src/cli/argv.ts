@@ -104,7 +104,8 @@ export const findCommand = async (name: string): Promise<Command> => {
   })
 }
 
-const flagText = (flag: Flag): string =>
+/** A flag as help writes it: `-n, --dry-run`, `--trunk <branch>`. */
+export const flagText = (flag: Flag): string =>
   `${flag.short ? `-${flag.short}, ` : ''}--${flag.name}${flag.value ? ` <${flag.value}>` : ''}`
 
 export const usageLine = (command: Command): string =>
@@ -114,6 +115,17 @@ const columns = (rows: readonly (readonly [string, string])[]): string[] => {
   const width = Math.max(...rows.map(([left]) => left.length))
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`)
 }
+
+/** Every exit code a verb can end with (facts 7.10). */
+export const exitCodes: readonly (readonly [code: string, meaning: string])[] = [
+  ['0', 'done'],
+  ['1', 'refused or failed'],
+  ['2', 'wrong usage'],
+  ['3', 'set up without hooks'],
+  ['70', 'a defect of git discern'],
+  ['127', 'no Node.js'],
+  ['129, 130, 143', 'interrupted by HUP, INT, TERM'],
+]
 
 /** Help of one verb. */
 export const commandHelp = (command: Command): string =>
@@ -144,7 +156,7 @@ export const programHelp = (): string =>
       ),
     ]),
     '',
-    '`git discern <verb> -h` shows the options of one verb; `git discern help <verb>` the manual page.',
-    'Exit codes: 0 done, 1 refused or failed, 2 usage, 3 set up without hooks, 70 our defect, 130 interrupted.',
+    '`git discern <verb> -h` shows the options of one verb; `git help discern-<verb>` its manual page.',
+    `Exit codes: ${exitCodes.map(([code, meaning]) => `${code} ${meaning}`).join('; ')}.`,
     '',
   ].join('\n')
