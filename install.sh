@@ -571,7 +571,8 @@ uninstall() {
   remove_empty "$(printf '%s\n' "$installed" | sed -n 's/^folder //p')"
   printf 'git discern is no longer installed under %s; %s files were removed\n' "$prefix" "$removed"
   printf '%s' "$left"
-  printf 'repositories keep their notes, their discern.toml and their hooks, which do nothing without the program\n'
+  printf '%s\n' 'repositories keep their notes, their discern.toml and their hooks; without the program a hook says so in one' \
+    'line and git goes on (git discern setup --uninstall, run there before this, takes the hooks away)'
 }
 
 # --- start ------------------------------------------------------------------------------------------------------------
