@@ -57,11 +57,13 @@ export type AdvisoryKind =
   | 'config-foreign-table'
   | 'config-renamed-key'
   | 'hooks-unavailable'
+  | 'note-not-evidence'
   | 'notes-restored'
   | 'notes-conflict'
   | 'notes-mapping-forced'
   | 'notes-mapping-failed'
   | 'gate-output-incomplete'
+  | 'gate-process-alive'
   | 'trunk-checkout-behind'
 
 /** Something true that is not a failure: what was seen, and what to do about it. */

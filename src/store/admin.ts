@@ -76,9 +76,23 @@ export const adminFolders = {
   records: { path: 'discern/completion/records', scope: 'common' },
   verdicts: { path: 'discern/completion/verdicts', scope: 'common' },
   sequence: { path: 'discern/completion/sequence', scope: 'common' },
+  pending: { path: 'discern/completion/pending', scope: 'common' },
   artifacts: { path: 'discern/completion/artifacts', scope: 'common' },
   output: { path: 'discern/output', scope: 'worktree' },
   lock: { path: 'discern/lock', scope: 'worktree' },
+  /** The hooks that the configuration points at, on gits that know them. */
+  hooks: { path: 'discern/hooks', scope: 'common' },
+  /** Written or tested by the hooks' shell part: its time says up to when the configuration was looked at. */
+  'hook-stamp': { path: 'discern/hook-stamp', scope: 'worktree' },
+  /** Newer than a `discern.toml` that has no checkpoints. */
+  'hook-ungoverned': { path: 'discern/ungoverned', scope: 'worktree' },
+  /** There while checkpoints of the trunk govern. */
+  'hook-governed': { path: 'discern/governed', scope: 'common' },
+  /** Fetched notes could not be adopted and wait for the next hook or verb. */
+  'notes-pending': { path: 'discern/notes-pending', scope: 'common' },
+  /** One line for each hook that found no Node or no git discern. */
+  'missed-hooks': { path: 'discern/missed-hooks', scope: 'common' },
+  'test-slots': { path: 'discern/test-slots', scope: 'common' },
 } as const
 
 export type AdminFolder = keyof typeof adminFolders

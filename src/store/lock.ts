@@ -3,14 +3,15 @@
  * (other boot, no such process, or a process that started later) does not count (case 84). Refs need no lock: they are moved by
  * compare-and-swap.
  */
-import { readFile, rename, unlink } from 'node:fs/promises'
+import { link, readFile, rename, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
 import { adminFolder } from './admin.ts'
 import { createFile, readRegularFile } from './file.ts'
 
-interface Holder {
+/** Who holds a lock or a slot. */
+export interface Holder {
   readonly pid: number
   readonly host: string
   /** Start identity of the process where the system tells it: a reused pid has another one. */
@@ -32,7 +33,16 @@ const startIdentity = async (pid: number): Promise<string> => {
   }
 }
 
-const isAlive = async (holder: Holder, host: string): Promise<boolean> => {
+/** This process as a holder. */
+export const holderOf = async (context: Context, verb: string): Promise<Holder> => ({
+  pid: context.pid,
+  host: context.host,
+  started: await startIdentity(context.pid),
+  verb,
+})
+
+/** Whether a holder still exists; one on another host counts as alive, since nothing here can tell. */
+export const isAlive = async (holder: Holder, host: string): Promise<boolean> => {
   if (holder.host !== host) return true
   try {
     process.kill(holder.pid, 0)
@@ -53,7 +63,7 @@ export const withLock = async <T>(
   work: () => Promise<T>,
 ): Promise<T> => {
   const path = join(adminFolder(directories, 'lock'), name)
-  const mine: Holder = { pid: context.pid, host: context.host, started: await startIdentity(context.pid), verb }
+  const mine = await holderOf(context, verb)
   for (let tries = 0; ; tries += 1) {
     if (await createFile(path, `${JSON.stringify(mine)}\n`)) break
     const holder = await readHolder(path)
@@ -64,18 +74,29 @@ export const withLock = async <T>(
         path,
       })
     }
-    // Two processes may find the same dead holder; only one of them can rename the file away.
-    const grave = `${path}.dead-${context.pid}-${tries}`
-    await rename(path, grave).then(
-      () => unlink(grave),
-      () => {},
-    )
+    await buryHolder(path, holder, context)
   }
   try {
     return await work()
   } finally {
     await unlink(path).catch(() => {})
   }
+}
+
+/**
+ * Takes the file of a dead holder out of the way. Several processes may find the same dead one, and the first may already
+ * have put its own file there: that one goes back. `undefined` stands for a file that names no holder.
+ */
+export const buryHolder = async (path: string, dead: Holder | undefined, context: Context): Promise<void> => {
+  const grave = `${path}.dead-${context.pid}-${context.uuid()}`
+  try {
+    await rename(path, grave)
+  } catch {
+    return
+  }
+  const found = await readHolder(grave)
+  if (found && JSON.stringify(found) !== JSON.stringify(dead)) await link(grave, path).catch(() => {})
+  await unlink(grave).catch(() => {})
 }
 
 const readHolder = async (path: string): Promise<Holder | undefined> => {

@@ -1,0 +1,5 @@
+import './cases/gate-job.ts'
+import './cases/gate-capture.ts'
+import './cases/gate-outcome.ts'
+import './cases/gate-slot.ts'
+import './cases/gate-run.ts'
