@@ -12,6 +12,8 @@ export const REF_REFUSED_LIMIT_COUNT = 8
 export const REF_RETRY_PAUSE_LIMIT_MS = 50
 /** A tree level of the notes tree with more leaves than this is split by the next two digits, as git's own fan-out would. */
 export const NOTES_LEAF_LIMIT_COUNT = 256
+/** A level that another writer laid out flatter than that is left as it is up to this many leaves, then it is split too. */
+export const NOTES_FOREIGN_LEAF_LIMIT_COUNT = 4096
 /** Largest note that is read as an envelope; a larger blob is reported as malformed. */
 export const NOTE_LIMIT_BYTES = 8 * 1024 * 1024
 /** How long another holder of a worktree's lock is waited for (facts 10.1: acceptance does not wait). */
