@@ -43,7 +43,14 @@ const start = async (): Promise<void> => {
   const machine = argv.some(word => word === '--json' || word === '--markdown')
   const quiet = argv.some(word => word === '-q' || word === '--quiet')
   const progress = progressFor(
-    { terminal: process.stderr.isTTY === true && !machine, colour: colourOn(process.stderr), quiet },
+    {
+      terminal: process.stderr.isTTY === true && process.env['TERM'] !== 'dumb' && !machine,
+      colour: colourOn(process.stderr),
+      quiet,
+      columns: () => process.stderr.columns || 80,
+      rows: () => process.stderr.rows || 24,
+      now: () => performance.now(),
+    },
     text => process.stderr.write(text),
   )
   const aborter = new AbortController()
