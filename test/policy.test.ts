@@ -1,1 +1,5 @@
 import './cases/policy-paths.ts'
+import './cases/policy-read.ts'
+import './cases/policy-jobs.ts'
+import './cases/policy-trunk.ts'
+import './cases/policy-detect.ts'

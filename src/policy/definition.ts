@@ -7,7 +7,7 @@ export const STAGES: readonly Stage[] = ['fix', 'build', 'check', 'test']
 
 /** The part that a job, a scope gate and a generator share. */
 export interface Recipe {
-  /** Commands for the shell, run one after another; never empty and never blank or `:`. */
+  /** Commands for the shell, run one after another; never blank or `:`, and empty only for `discern-preflight`. */
   readonly run: readonly string[]
   /** Seconds; 0 means no limit. The table's own value, else `[gate].timeout`. */
   readonly timeoutS: number

@@ -70,15 +70,20 @@ const scriptTexts = (scripts: Table): ReadonlyMap<string, string> => {
           : ''
     if (text) bodies.set(name, text)
   }
-  const whole = (name: string, seen: readonly string[]): string => {
-    const body = bodies.get(name) ?? ''
-    const called = [...body.matchAll(/(?:\b(?:npm|pnpm|yarn|bun) (?:run )?|(?:^|\s)@)([\w:.-]+)/g)]
-      .map(match => match[1] ?? '')
-      .filter(other => bodies.has(other) && !seen.includes(other))
-    return [body, ...called.map(other => whole(other, [...seen, other]))].join(' ; ')
+  const whole = (name: string): string => {
+    const reached = new Set([name])
+    for (const at of reached) {
+      for (const match of (bodies.get(at) ?? '').matchAll(CALLED)) {
+        if (match[1] !== undefined && bodies.has(match[1])) reached.add(match[1])
+      }
+    }
+    return [...reached].map(at => bodies.get(at)).join(' ; ')
   }
-  return new Map([...bodies.keys()].map(name => [name, whole(name, [name])]))
+  return new Map([...bodies.keys()].map(name => [name, whole(name)]))
 }
+
+/** How one script calls another: `npm run x`, `yarn x`, and composer's `@x`. */
+const CALLED = /(?:\b(?:npm|pnpm|yarn|bun) (?:run )?|(?:^|\s)@)([\w:.-]+)/g
 
 const PACKAGE_MANAGERS: readonly (readonly [file: string, name: string])[] = [
   ['pnpm-lock.yaml', 'pnpm'],
@@ -113,7 +118,7 @@ export const makeTargets: Detector['find'] = (text, file) => {
   const recipes = new Map<string, string>()
   let open: readonly string[] = []
   for (const line of text.replace(/\\\r?\n/g, ' ').split(/\r?\n/)) {
-    const rule = /^([A-Za-z0-9_.:/ -]*?[A-Za-z0-9_.-])\s*::?(?![:=])([^=]*)$/.exec(line)
+    const rule = /^([A-Za-z0-9_./ -]*?[A-Za-z0-9_.-])\s*::?(?![:=])([^=]*)$/.exec(line)
     if (rule) {
       open = (rule[1] ?? '').split(/\s+/)
       for (const name of open)
@@ -134,17 +139,14 @@ export const justRecipes: Detector['find'] = (text, file) => {
   let open: string | undefined
   for (const line of text.split(/\r?\n/)) {
     const head = /^@?([A-Za-z_][\w-]*)((?:\s+[^:=]+(?:=\S+)?)*)\s*:(?!=)/.exec(line)
-    // A recipe with a parameter that has no default cannot be run by its name alone.
-    if (head)
-      open = (head[2] ?? '')
-        .trim()
-        .split(/\s+/)
-        .every(part => part === '' || /^\*|=/.test(part))
-        ? head[1]
-        : undefined
-    if (head && open !== undefined) recipes.set(open, '')
-    else if (open !== undefined && /^\s+\S/.test(line))
+    if (head) {
+      // A recipe with a parameter that has no default cannot be run by its name alone.
+      const parameters = (head[2] ?? '').split(/\s+/).filter(Boolean)
+      open = parameters.every(parameter => /^\*|=/.test(parameter)) ? head[1] : undefined
+      if (open !== undefined) recipes.set(open, '')
+    } else if (open !== undefined && /^\s+\S/.test(line)) {
       recipes.set(open, `${recipes.get(open)} ; ${line.trim().replace(/^[@-]+/, '')}`)
+    }
   }
   return pick(
     runnable(recipes),

@@ -7,6 +7,7 @@ import { type AST, parseTOML } from 'toml-eslint-parser'
 import schemaFile from '../../schema/discern-config.schema.json' with { type: 'json' }
 import { Refusal } from '../errors.ts'
 import type { Violation } from '../store/schema.ts'
+import { RENAMED } from './normalise.ts'
 
 export interface ConfigProblem {
   /** Keys from the top of the file; numbers of list items as decimal text. */
@@ -109,7 +110,8 @@ export const ownerOf = (key: string): string | undefined => {
   const table = ['project', 'repository', 'gate', 'acceptance'].find(
     name => own(own(schema.properties, name)?.properties, key) !== undefined,
   )
-  return table && `${table}.${key}`
+  const renamed = RENAMED.find(([owner, from]) => owner === table && from === key)
+  return table && `${table}.${renamed?.[2] ?? key}`
 }
 
 const unknownKey = (at: readonly string[], key: string, node: SchemaNode): ConfigProblem => {
@@ -146,6 +148,9 @@ export const describeViolation = (document: unknown, found: readonly Violation[]
       return unknownKey(path, String(violation.params['additionalProperty']), node)
     case 'dependentRequired':
     case 'required': {
+      // A key that is missing is most often there under a wrong name.
+      const stray = isTable(value) && Object.keys(value).find(other => own(node.properties, other) === undefined)
+      if (stray && node.additionalProperties === false) return unknownKey(path, stray, node)
       const key = String(violation.params['missingProperty'])
       const missing = schemaAt(document, [...path, key]).node
       const expected = missing.title ?? missing.description ?? 'a value'
