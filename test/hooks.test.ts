@@ -1,1 +1,4 @@
+import './cases/hooks-config.ts'
 import './cases/hooks-install.ts'
+import './cases/hooks-managers.ts'
+import './cases/hooks-run.ts'

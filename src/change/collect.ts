@@ -1,5 +1,7 @@
 /** Bounded facts about the difference between the policy commit and a commit of the branch. */
+import { join } from 'node:path'
 import { decodePath, splitNul } from '../git/path.ts'
+import type { Repository } from '../git/repository.ts'
 import { gitOutput, type Place } from '../git/run.ts'
 
 export type ChangeKind = 'added' | 'modified' | 'deleted'
@@ -22,15 +24,26 @@ export interface CommittedChange {
 const KINDS: Readonly<Record<string, ChangeKind>> = { A: 'added', D: 'deleted' }
 
 /**
- * What lies between two commits, in plumbing's words: no renames, no external diff, no textconv, no submodule setting, and no
- * attribute that the branch could choose, since a bare view of the repository reads no `.gitattributes` (cases 60, 64, 65).
- * One git process.
+ * A view of the repository in which git finds no `.gitattributes` at all: bare, outside the work tree, with an index that
+ * does not exist, since git also reads attributes from the index. What counts as text is then git's own look at the bytes.
  */
-export const committedChange = async (place: Place, base: string, head: string): Promise<CommittedChange> => {
-  const { GIT_WORK_TREE: _tree, ...env } = place.env
-  const output = await gitOutput({ cwd: env['GIT_DIR'] ?? place.cwd, env }, [
+const withoutAttributes = (repository: Repository): Place => {
+  const { GIT_WORK_TREE: _tree, ...env } = repository.env
+  return {
+    cwd: repository.gitDir,
+    env: { ...env, GIT_INDEX_FILE: join(repository.gitDir, 'discern', 'no-index'), GIT_ATTR_NOSYSTEM: '1' },
+  }
+}
+
+/**
+ * What lies between two commits, in plumbing's words: no renames, no external diff, no textconv, no submodule setting, and no
+ * attribute that the branch or a user could choose (cases 60, 64, 65). One git process.
+ */
+export const committedChange = async (repository: Repository, base: string, head: string): Promise<CommittedChange> => {
+  const output = await gitOutput(withoutAttributes(repository), [
+    '--bare',
     '-c',
-    'core.bare=true',
+    'core.attributesFile=/dev/null',
     'diff-tree',
     '-r',
     '-z',

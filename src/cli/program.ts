@@ -1,7 +1,7 @@
 /** One invocation from arguments to exit code. Everything of the process arrives as a parameter, so tests run it in-process. */
 import { commands } from '../commands/command.ts'
 import type { Context } from '../context.ts'
-import { Interrupted, Refusal, reasonOf } from '../errors.ts'
+import { Interrupted, Refusal, reasonOf, refusals } from '../errors.ts'
 import type { Result } from '../result.ts'
 import { commandHelp, findCommand, type Invocation, parseArguments, programHelp } from './argv.ts'
 import { type Block, renderMarkdown, renderText } from './render.ts'
@@ -79,7 +79,7 @@ export const runProgram = async (argv: readonly string[], context: Context, stre
 
 const exitOf = (result: Result): number => {
   if (result.ok) return 0
-  return result.error ? new Refusal(result.error, {} as never).exit : 1
+  return result.error ? refusals[result.error].exit : 1
 }
 
 const failureBlocks = (result: Result): readonly Block[] => [

@@ -6,12 +6,15 @@ import { escapeText, markdownBlock, markdownText } from '../escape.ts'
 
 export type Tone = 'good' | 'bad' | 'warn' | 'dim' | 'plain'
 
+/** Label, value, and how the value looks. */
+export type Row = readonly [label: string, text: string, tone?: Tone | undefined]
+
 export type Block =
   /** One sentence. */
   | { readonly kind: 'line'; readonly text: string; readonly tone?: Tone }
   | { readonly kind: 'heading'; readonly text: string }
   /** Label and value, aligned. */
-  | { readonly kind: 'rows'; readonly rows: readonly (readonly [label: string, text: string, tone?: Tone])[] }
+  | { readonly kind: 'rows'; readonly rows: readonly Row[] }
   | { readonly kind: 'list'; readonly items: readonly string[]; readonly tone?: Tone }
   /** A command to type, or output of a tool, verbatim but escaped. */
   | { readonly kind: 'code'; readonly text: string }

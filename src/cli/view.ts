@@ -9,7 +9,12 @@ type View = (result: Result) => readonly Block[]
 
 const views: Readonly<Record<string, () => Promise<{ readonly view: View }>>> = {
   accept: () => import('./view/accept.ts'),
+  doctor: () => import('./view/doctor.ts'),
   done: () => import('./view/done.ts'),
+  notes: () => import('./view/notes.ts'),
+  refresh: () => import('./view/refresh.ts'),
+  setup: () => import('./view/setup.ts'),
+  status: () => import('./view/status.ts'),
 }
 
 /** The blocks of a result, with its advisories and hints last. */

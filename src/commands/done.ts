@@ -1,9 +1,309 @@
+/** `git discern done`: answer, run the gate, stamp the Proof (facts 7.1). */
+import { type CommittedChange, committedChange } from '../change/collect.ts'
+import { evidenceIdentity } from '../checkpoint/question.ts'
 import type { Context } from '../context.ts'
-import type { Result } from '../result.ts'
+import { Refusal, reasonOf } from '../errors.ts'
+import { planSteps } from '../gate/outcome.ts'
+import { type GateRun, runGate } from '../gate/run.ts'
+import { parseCommit } from '../git/objects.ts'
+import { displayPath } from '../git/path.ts'
+import { isAncestor, readRefs, shortBranch } from '../git/refs.ts'
+import { worktreeState } from '../git/worktrees.ts'
+import { type GatePlan, planGate } from '../policy/jobs.ts'
+import { matchesAny } from '../policy/paths.ts'
+import { policyDigest, readCommittedConfiguration } from '../policy/read.ts'
+import type { ProofClaim } from '../proof/claim.ts'
+import { completeProof, type StampedProof } from '../proof/complete.ts'
+import { effortId } from '../proof/effort.ts'
+import { abbreviate } from '../proof/envelope.ts'
+import { clearMarker, completeMarker, inspectMarker, refuseNewerMarker, writeMarker } from '../proof/marker.ts'
+import { newestVerdict, recordCompletion, recordVerdict, reserveSequence } from '../proof/records.ts'
+import type { Result, Step } from '../result.ts'
+import { adminFolder, readAdmin, writeAdmin } from '../store/admin.ts'
+import { sha256Json } from '../store/digest.ts'
+import { probeWrite } from '../store/file.ts'
+import { acceptHint, configurationAdvisories } from './advise.ts'
 import type { Call } from './command.ts'
+import { type Effort, readSituation, requireEffort } from './situation.ts'
 
-export const run = async (_context: Context, _call: Call): Promise<Result> => ({
+const VERB = 'done'
+
+/** What `done` knows before anything runs. */
+interface Preflight {
+  readonly effort: Effort
+  readonly change: CommittedChange
+  readonly plan: GatePlan
+  /** Declaration-evidence identity the Proof will be bound to. */
+  readonly evidence: string
+}
+
+export const run = async (context: Context, call: Call): Promise<Result> => {
+  const effort = await requireEffort(await readSituation(context), VERB)
+  const evidence = evidenceIdentity([])
+  const dirty = [...effort.state.tracked, ...effort.state.untracked]
+  const inspection = await inspectMarker(effort.worktree, { head: effort.head, dirty, evidence })
+  refuseNewerMarker(effort.worktree, inspection)
+  const rerun = call.flags['rerun'] === true
+  const dryRun = call.flags['dry-run'] === true
+  const marker = inspection.status === 'honored' ? completeMarker(inspection.marker) : undefined
+  if (!rerun && !dryRun && marker && (await isReusable(effort, marker.proof.claim))) {
+    return answer(effort, { gateRan: false, executions: 0, scopes: [], proof: marker.proof })
+  }
+  if (!dryRun && dirty.length > 0) throw new Refusal('dirty_worktree', { paths: dirty.map(displayPath) })
+  await requireContainsTrunk(effort)
+  const change = await committedChange(effort.worktree, effort.predecessor, effort.head)
+  const plan = await planGate(effort.configuration, { changedPaths: change.paths.map(({ path }) => path) })
+  if (dryRun) return preview(effort, plan, dirty)
+  if (!rerun) await refuseUnchangedRerun(effort, evidence)
+  await probeStores(effort)
+  return finish(context, { effort, change, plan, evidence }, rerun)
+}
+
+/** Facts 7.3: the recorded predecessor is still the trunk's tip, and no later verdict stands on this commit. */
+const isReusable = async (effort: Effort, claim: ProofClaim): Promise<boolean> => {
+  if (claim.completion.candidate.predecessor !== effort.predecessor) return false
+  if (claim.trunk !== effort.trunk.name || claim.branch !== shortBranch(effort.branch)) return false
+  const verdict = await newestVerdict(effort.worktree, effort.head)
+  return verdict?.proofId === claim.completion.proof_id
+}
+
+const requireContainsTrunk = async (effort: Effort): Promise<void> => {
+  const { worktree, predecessor, head, trunk, branch } = effort
+  if ((await isAncestor(worktree, head, predecessor)) === true) {
+    throw new Refusal('nothing_to_prove', { branch: shortBranch(branch), trunk: trunk.name })
+  }
+  const contains = await isAncestor(worktree, predecessor, head)
+  if (contains === true) return
+  const detail =
+    contains === false
+      ? {
+          problem: `${shortBranch(branch)} does not contain ${trunk.name} (${abbreviate(predecessor)})`,
+          next: `git merge ${trunk.name}`,
+        }
+      : {
+          problem: `git cannot tell whether ${shortBranch(branch)} contains ${trunk.name}: history is missing here`,
+          next: 'fetch the missing history: git fetch --unshallow',
+        }
+  throw new Refusal('precondition_failed', detail, { data: { failed_stage: 'merge', gate_ran: false } })
+}
+
+/** The same head, trunk and declarations, and the last verdict was red: only a deliberate rerun may try again (facts 7.1). */
+const refuseUnchangedRerun = async (effort: Effort, evidence: string): Promise<void> => {
+  const last = await readAdmin(effort.worktree, 'last-gate-run')
+  if (last.status !== 'ok' || last.value['passed'] !== false) return
+  const same = { head: effort.head, predecessor: effort.predecessor, evidence }
+  if (Object.entries(same).every(([key, value]) => last.value[key] === value)) {
+    throw new Refusal('unchanged_tree_rerun', { head: abbreviate(effort.head) })
+  }
+}
+
+const probeStores = async (effort: Effort): Promise<void> => {
+  for (const path of [`${effort.worktree.gitDir}/discern`, adminFolder(effort.worktree, 'records')]) {
+    try {
+      await probeWrite(path)
+    } catch (error) {
+      const partial = { data: { failed_stage: 'write_access', gate_ran: false } }
+      throw new Refusal('write_access', { path, reason: reasonOf(error) }, partial)
+    }
+  }
+}
+
+/** Runs the gate and keeps what it proved, or what it did not. */
+const finish = async (context: Context, preflight: Preflight, rerun: boolean): Promise<Result> => {
+  const { effort, plan } = preflight
+  const { worktree } = effort
+  const rerunOf = rerun ? ((await newestVerdict(worktree, effort.head))?.attemptId ?? null) : null
+  const attempt = {
+    id: context.uuid(),
+    sequence: await reserveSequence(worktree),
+    rerunOf,
+    startedAt: context.now().getTime(),
+  }
+  const gate = await runPlannedGate(context, effort, plan)
+  const verdict = { sequence: attempt.sequence, mode: 'strict', attemptId: attempt.id } as const
+  if (!gate.passed) {
+    await recordVerdict(worktree, effort.head, { ...verdict, passed: false, proofId: undefined })
+    await clearMarker(worktree)
+    await keepLastRun(preflight, false)
+    return failed(effort, plan, gate)
+  }
+  const reason = await whatMoved(effort)
+  if (reason) throw withheld(plan, gate, reason)
+  const proof = await stamp(context, preflight, gate, attempt)
+  await recordCompletion(worktree, proof.claim, proof)
+  await recordVerdict(worktree, effort.head, { ...verdict, passed: true, proofId: proof.claim.completion.proof_id })
+  const marker = await writeMarker(worktree, effort.head, proof, preflight.evidence)
+  await keepLastRun(preflight, true)
+  if (marker.status === 'record_failed') {
+    throw new Refusal('write_access', { path: `${worktree.gitDir}/discern/gate-proof`, reason: marker.reason })
+  }
+  return answer(effort, { gateRan: true, executions: gate.jobs.length, scopes: plan.scopesChanged, proof, gate })
+}
+
+const runPlannedGate = (context: Context, effort: Effort, plan: GatePlan): Promise<GateRun> => {
+  const { worktree, configuration } = effort
+  const dirt = async (): Promise<readonly string[]> => {
+    const state = await worktreeState(worktree)
+    return [...state.tracked, ...state.untracked]
+  }
+  return runGate({
+    context,
+    verb: VERB,
+    worktree,
+    plan: plan.jobs,
+    settings: configuration.gate,
+    outputFolder: adminFolder(worktree, 'output'),
+    env: context.env,
+    inspect: async () => (await worktreeState(worktree)).tracked,
+    // The tree was clean, so what differs from the commit below a generator's paths is what it changed.
+    digestOutputs: async globs => sha256Json((await dirt()).filter(matchesAny(globs)).sort().map(displayPath)),
+  })
+}
+
+/** Why a green run proves nothing: the commit, the tree or the trunk is not what it was when the gate began. */
+const whatMoved = async (effort: Effort): Promise<string | undefined> => {
+  const { worktree, trunk } = effort
+  const [state, refs] = await Promise.all([worktreeState(worktree), readRefs(worktree, [trunk.target])])
+  if (state.head !== effort.head) return `HEAD moved from ${abbreviate(effort.head)} while the gate ran`
+  if (state.branch !== effort.branch) return 'another branch was checked out while the gate ran'
+  const dirty = [...state.tracked, ...state.untracked]
+  if (dirty.length > 0) return `the tree is not clean any more: ${dirty.slice(0, 5).map(displayPath).join(', ')}`
+  if (refs.get(trunk.target)?.oid !== effort.predecessor) return `${trunk.name} moved while the gate ran`
+  return undefined
+}
+
+const stamp = async (
+  context: Context,
+  { effort, change, plan }: Preflight,
+  gate: GateRun,
+  attempt: Parameters<typeof completeProof>[1]['attempt'],
+): Promise<StampedProof> => {
+  const { worktree, branch, head, predecessor, trunk } = effort
+  const governing = await readCommittedConfiguration(worktree, predecessor)
+  const commit = await worktree.objects.read(head)
+  if (!commit) throw new Refusal('store_unreadable', { path: head, reason: 'git cannot read the commit' })
+  return completeProof(context, {
+    source: {
+      effort_id: await effortId(context, worktree, branch),
+      branch,
+      head,
+      tree: parseCommit(commit.content).tree,
+    },
+    predecessor,
+    trunk: trunk.name,
+    policy: policyDigest('text' in governing ? governing.text : undefined),
+    change,
+    requirements: plan.requirements,
+    requirementSet: plan.requirementSet,
+    jobs: gate.jobs,
+    mode: 'strict',
+    attempt,
+  })
+}
+
+const keepLastRun = ({ effort, evidence }: Preflight, passed: boolean): Promise<void> => {
+  const { head, predecessor, worktree } = effort
+  return writeAdmin(worktree, 'last-gate-run', { head, predecessor, passed, evidence, mode: 'strict' })
+}
+
+const mergeCheck: Step = { kind: 'merge-check', label: 'contains the trunk', disposition: 'run', outcome: 'ok' }
+
+const preview = (effort: Effort, plan: GatePlan, dirty: readonly string[]): Result => ({
   ok: true,
-  verb: 'done',
-  message: 'not yet',
+  verb: VERB,
+  dry_run: true,
+  plan: [mergeCheck, ...planSteps(plan.jobs)],
+  data: {
+    ...shared,
+    failed_stage: null,
+    scopes_changed: plan.scopesChanged,
+    gate_ran: false,
+    branch: shortBranch(effort.branch),
+    trunk: effort.trunk.name,
+    head: effort.head,
+    policy: effort.predecessor,
+  },
+  advisories: configurationAdvisories(effort.configuration),
+  hints: [...(dirty.length > 0 ? ['commit your changes first: git status'] : []), 'git discern done'],
 })
+
+/** Fields that every answer has and that nothing here decides yet. */
+const shared = { mode: 'strict', checkpoint_drops: [] } as const
+
+interface Answer {
+  readonly gateRan: boolean
+  readonly executions: number
+  readonly scopes: readonly string[]
+  readonly proof: StampedProof
+  readonly gate?: GateRun
+}
+
+/** The green answer, fresh or reused; the claim without its long evidence. */
+const answer = (effort: Effort, { gateRan, executions, scopes, proof, gate }: Answer): Result => {
+  const { completion, ...claim } = proof.claim
+  const { candidate_id, proof_id } = completion
+  return {
+    ok: true,
+    verb: VERB,
+    ...(gate ? { steps: [mergeCheck, ...gate.steps] } : {}),
+    data: {
+      ...shared,
+      failed_stage: null,
+      scopes_changed: scopes,
+      gate_ran: gateRan,
+      producer_executions: executions,
+      completion: { kind: 'complete', candidate_id, proof_id, pending: [], pending_reasons: [] },
+      proof: { ...claim, line: proof.line, completion: { candidate_id, proof_id } },
+    },
+    advisories: [...configurationAdvisories(effort.configuration), ...(gate?.advisories ?? [])],
+    hints: [acceptHint],
+    ...(gate && gate.waitedMs > 0 ? { waited_ms: gate.waitedMs } : {}),
+  }
+}
+
+const withheld = (plan: GatePlan, gate: GateRun, reason: string): Refusal =>
+  new Refusal(
+    'proof_withheld',
+    { reason },
+    {
+      steps: [mergeCheck, ...gate.steps],
+      data: {
+        ...shared,
+        failed_stage: null,
+        scopes_changed: plan.scopesChanged,
+        gate_ran: true,
+        producer_executions: gate.jobs.length,
+        completion: { kind: 'pending', pending: ['proof'], pending_reasons: [reason] },
+      },
+    },
+  )
+
+const failed = (effort: Effort, plan: GatePlan, gate: GateRun): Result => {
+  const drift = gate.driftPaths.map(displayPath)
+  const names = gate.jobs.filter(({ outcome }) => outcome === 'failed').map(({ planned }) => planned.label)
+  const refusal = new Refusal('gate_failed', {
+    stage: gate.failedStage ?? 'the gate',
+    failed: names.length > 0 ? names : drift,
+    rerun: gate.diagnostics[0]?.reproduce_cmd ?? 'git discern done --rerun',
+  })
+  return {
+    ok: false,
+    verb: VERB,
+    steps: [mergeCheck, ...gate.steps],
+    diagnostics: gate.diagnostics,
+    data: {
+      ...shared,
+      failed_stage: gate.failedStage,
+      scopes_changed: plan.scopesChanged,
+      gate_ran: true,
+      producer_executions: gate.jobs.filter(({ outcome }) => outcome !== 'skipped').length,
+      completion: { kind: 'diagnostic', pending: [], pending_reasons: [] },
+      drift_paths: drift,
+    },
+    advisories: [...configurationAdvisories(effort.configuration), ...gate.advisories],
+    error: refusal.slug,
+    message: refusal.message,
+    hints: [...refusal.next],
+    ...(gate.waitedMs > 0 ? { waited_ms: gate.waitedMs } : {}),
+  }
+}

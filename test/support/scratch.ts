@@ -24,7 +24,13 @@ export interface Finished {
   readonly err: string
 }
 
+/** Parsed JSON that a test reads by name; its contract was checked before. */
+// biome-ignore lint/suspicious/noExplicitAny: tests reach into many shapes
+export type Loose = any
+
 export interface DiscernRun extends Finished {
+  /** `result.data`, or an empty object. */
+  readonly data: Loose
   /** The parsed envelope when `--json` was given. */
   readonly result: Result<Record<string, unknown>>
   readonly events: readonly ProgressEvent[]
@@ -207,7 +213,7 @@ export class Scratch {
       assert.deepEqual(violations('discern-results', result), [], `${args.join(' ')} breaks its contract: ${out}`)
       assert.equal(out.indexOf('\n'), out.length - 1, 'exactly one line of JSON')
     }
-    return { exit, out, err, result, events }
+    return { exit, out, err, result, data: result.data ?? {}, events }
   }
 
   /** Runs a verb through the real launcher, as a person would. */

@@ -1,6 +1,6 @@
 /** What a person reads after `done`: what ran, what failed and how to see it again, what was proven. */
 import type { Diagnostic, Result, Step } from '../../result.ts'
-import type { Block, Tone } from '../render.ts'
+import type { Block, Row, Tone } from '../render.ts'
 
 interface DoneData {
   readonly failed_stage?: string | null
@@ -14,7 +14,7 @@ interface DoneData {
 const TONES: Readonly<Record<string, Tone>> = { ok: 'good', failed: 'bad', cancelled: 'warn', skipped: 'dim' }
 const WORDS: Readonly<Record<string, string>> = { ok: 'passed' }
 
-const stepRow = (step: Step): readonly [string, string, Tone?] => {
+const stepRow = (step: Step): Row => {
   const label = step.group ? `${step.group}: ${step.label}` : step.label
   const outcome = step.outcome ?? step.disposition
   const word = WORDS[outcome] ?? outcome

@@ -1,0 +1,92 @@
+/**
+ * What every hook and verb may do on the side: adopt fetched notes, bring overwritten ones back, and add the fetch mapping to a
+ * remote that came later (design 4.4, 4.5; cases 16, 31, 35). It moves notes refs and adds configuration, nothing else.
+ */
+import type { Context } from '../context.ts'
+import { type Convergence, convergeNotes, NOTES_REF, type NotesConflict, notesWriter } from '../git/notes.ts'
+import { sameClaim } from '../proof/envelope.ts'
+import { type MappingResult, type Publication, publicationOf, reconcileMapping, trackingRefs } from '../proof/remote.ts'
+import type { Advisory } from '../result.ts'
+import type { Situation } from './situation.ts'
+
+export interface Adoption {
+  /** Where the local notes stand now. */
+  readonly tip: string | undefined
+  readonly adopted: number
+  readonly restored: number
+  readonly conflicts: readonly NotesConflict[]
+  readonly fetch: MappingResult | undefined
+  readonly publication: readonly Publication[]
+  readonly advisories: readonly Advisory[]
+}
+
+/**
+ * Converges notes and mapping when `write` is set; otherwise only says how things are. Never throws for what it could not do:
+ * that is an advisory.
+ */
+export const adoptFetched = async (
+  context: Context,
+  { worktree, entries, refs, configuration }: Situation,
+  { write }: { readonly write: boolean },
+): Promise<Adoption> => {
+  const tracking = trackingRefs(entries)
+  const before = refs.get(NOTES_REF)?.oid
+  const convergence: Convergence | undefined = write
+    ? await convergeNotes(worktree, { tracking, sameClaim, writer: notesWriter(context) })
+    : undefined
+  const fetch =
+    write && configuration
+      ? await reconcileMapping(worktree, entries, configuration.repository.proofNotesMode, { removeWhenLocal: false })
+      : undefined
+  const tip = convergence?.tip ?? before
+  const conflicts = convergence?.conflicts ?? []
+  return {
+    tip,
+    adopted: convergence?.adopted ?? 0,
+    restored: convergence?.restored ?? 0,
+    conflicts,
+    fetch,
+    publication: await publicationOf(worktree, entries, refs, tip, conflicts),
+    advisories: [
+      ...(convergence ? convergenceAdvisories(convergence) : []),
+      ...(fetch?.errors ?? []).map(
+        ({ remote, reason }) =>
+          ({
+            kind: 'notes-mapping-failed',
+            evidence: `the fetch mapping of ${remote} could not be reconciled: ${reason}`,
+            next_action: 'git discern refresh',
+          }) as const,
+      ),
+    ],
+  }
+}
+
+/** What a person must know of a convergence: what came back, what nobody decided, what could not be done. */
+export const convergenceAdvisories = ({ restored, conflicts, failure }: Convergence): readonly Advisory[] => [
+  ...(restored > 0
+    ? [
+        {
+          kind: 'notes-restored',
+          evidence: `something had overwritten or pruned ${NOTES_REF}; ${restored} ${restored === 1 ? 'note was' : 'notes were'} brought back`,
+          next_action: 'git discern doctor   # names what overwrites it',
+        } as const,
+      ]
+    : []),
+  ...conflicts.map(
+    ({ subject, local, remote, ref }) =>
+      ({
+        kind: 'notes-conflict',
+        evidence: `two different Proofs claim ${subject}: ${local.join(', ')} here, ${remote.join(', ')} in ${ref}`,
+        next_action: `git discern notes resolve ${subject} --keep local|remote`,
+      }) as const,
+  ),
+  ...(failure
+    ? [
+        {
+          kind: 'proof-recording-unavailable',
+          evidence: `fetched notes could not be adopted: ${failure.cause}: ${failure.reason}`,
+          next_action: 'git discern notes merge',
+        } as const,
+      ]
+    : []),
+]

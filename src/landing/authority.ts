@@ -1,0 +1,34 @@
+/** The owner's permission as evidence: claimed for one landing and settled by it (facts 8.6). */
+import type { Context } from '../context.ts'
+import type { Completion, LandingAuthority } from '../proof/claim.ts'
+
+/** How the landed commit came to be: it is the effort's own validated tip, nothing was composed. */
+const COMPOSITION = 'own-tip/v1'
+
+/**
+ * The authority of a landing with this id, in the state it has once the transition happened: `consumed`. It is written to the
+ * journal before any ref moves, so that a recovery settles the same authority and never a second one.
+ */
+export const settleAuthority = (
+  context: Context,
+  completion: Completion,
+  source: string,
+  landingId: string,
+): LandingAuthority => {
+  const at = context.now().getTime()
+  const { candidate } = completion
+  return {
+    authority_id: context.uuid(),
+    landing_id: landingId,
+    authority: {
+      source: { source, record_id: context.uuid(), scopes: [] },
+      approved_at: at,
+      sources: [candidate.source],
+      composition_procedure: COMPOSITION,
+      policy: candidate.policy,
+      predecessor_authorities: [],
+      state: { kind: 'consumed', landing_id: landingId, at },
+    },
+    executor: { operation_id: context.uuid(), originating_effort: candidate.source.effort_id, started_at: at },
+  }
+}

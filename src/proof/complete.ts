@@ -1,0 +1,82 @@
+/** The Proof of a green gate: the claim over what was completed, with both renderings. */
+import type { CommittedChange } from '../change/collect.ts'
+import type { Context } from '../context.ts'
+import type { GateJob } from '../gate/outcome.ts'
+import { shortBranch } from '../git/refs.ts'
+import { assembleCompletion } from './assemble.ts'
+import type { Mode, ProofClaim, Requirement, Revision } from './claim.ts'
+import { abbreviate } from './envelope.ts'
+import { presentProof } from './page.ts'
+
+export interface StampedProof {
+  readonly claim: ProofClaim
+  readonly line: string
+  readonly markdown: string
+}
+
+export interface CompleteInput {
+  readonly source: Revision
+  readonly predecessor: string
+  /** Short name of the trunk. */
+  readonly trunk: string
+  /** Digest of the governing configuration (facts 8.3). */
+  readonly policy: string
+  readonly change: CommittedChange
+  readonly requirements: readonly Requirement[]
+  readonly requirementSet: string
+  /** Every planned job of the green run. */
+  readonly jobs: readonly GateJob[]
+  readonly mode: Mode
+  readonly attempt: {
+    readonly id: string
+    readonly sequence: number
+    readonly rerunOf: string | null
+    readonly startedAt: number
+  }
+}
+
+/** Assembles claim and page. No git process, no file. */
+export const completeProof = (context: Context, input: CompleteInput): StampedProof => {
+  const { source, attempt, change } = input
+  const completion = assembleCompletion({
+    uuid: context.uuid,
+    source,
+    predecessor: input.predecessor,
+    policy: input.policy,
+    requirements: input.requirements,
+    requirementSet: input.requirementSet,
+    passed: input.jobs.map(({ planned, finishedAt }) => ({ planned, finishedAt: finishedAt ?? attempt.startedAt })),
+    mode: input.mode,
+    sequence: attempt.sequence,
+    rerunOf: attempt.rerunOf,
+    candidateId: context.uuid(),
+    attemptId: attempt.id,
+    executor: {
+      operation_id: context.uuid(),
+      originating_effort: source.effort_id,
+      started_at: attempt.startedAt,
+    },
+    startedAt: attempt.startedAt,
+    finishedAt: context.now().getTime(),
+    platform: context.platform,
+    env: context.env,
+  })
+  const claim: ProofClaim = {
+    completion,
+    branch: shortBranch(source.branch),
+    trunk: input.trunk,
+    head: abbreviate(source.head),
+    files_total: change.filesTotal,
+    insertions: change.insertions,
+    deletions: change.deletions,
+    ...(input.mode === 'report' ? { mode: 'report' } : {}),
+  }
+  const ran = input.jobs.map(({ planned, outcome, durationMs }) => ({
+    name: planned.label,
+    stage: planned.stage,
+    command: planned.recipe.run.join(' && '),
+    result: outcome,
+    durationS: (durationMs ?? 0) / 1000,
+  }))
+  return { claim, ...presentProof({ claim, predecessor: input.predecessor, ran }) }
+}

@@ -1,0 +1,2 @@
+import './cases/main-job.ts'
+import './cases/releases.ts'

@@ -1,0 +1,2 @@
+import './cases/notes-converge.ts'
+import './cases/notes-merge.ts'

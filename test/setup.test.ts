@@ -1,0 +1,3 @@
+import './cases/setup-verb.ts'
+import './cases/setup-config.ts'
+import './cases/doctor-fetch.ts'
