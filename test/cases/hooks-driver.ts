@@ -1,7 +1,8 @@
 /** What the hook cases share: an installation without a verb around it, a Node that counts its starts, and a picture of a directory. */
+import { spawnSync } from 'node:child_process'
 import { chmodSync, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Context } from '../../src/context.ts'
 import { readConfig } from '../../src/git/config.ts'
 import {
@@ -16,6 +17,19 @@ import {
 import { openRepository } from '../../src/git/repository.ts'
 import { launcher, type Scratch } from '../support/scratch.ts'
 
+/** The repositories whose git may define hooks in its configuration; everywhere else hooks are files, whatever git runs the tests. */
+export const knowsConfigHooks = new WeakSet<Scratch>()
+
+const version = spawnSync('git', ['version'], { encoding: 'utf8' }).stdout
+const isNew = /^git version (?:2\.(?:5[4-9]|[6-9]\d)|[3-9])/.test(version)
+
+/** A directory with a git that says it is older than configured hooks, and is otherwise the same. */
+export const olderGit = (s: Scratch): string => {
+  const git = s.sh('.', 'command -v git').out.trim()
+  const shim = `#!/bin/sh\n[ "$1" = version ] && exec echo 'git version 2.53.0'\nexec '${git}' "$@"\n`
+  return dirname(s.write('older/git', shim, 0o755))
+}
+
 /** Runs `work` with the repository around a directory, opened as a verb would open it. */
 export const inRepository = async <T>(
   s: Scratch,
@@ -29,7 +43,11 @@ export const inRepository = async <T>(
   const closers: (() => void | Promise<void>)[] = []
   const context: Context = {
     cwd: cwd.startsWith('/') ? cwd : s.path(cwd),
-    env: { ...s.env, ...env },
+    env: {
+      ...s.env,
+      ...(isNew && !knowsConfigHooks.has(s) ? { PATH: `${olderGit(s)}:${s.env['PATH']}` } : {}),
+      ...env,
+    },
     now: () => new Date(),
     uuid: () => '00000000-0000-4000-8000-000000000000',
     pid: process.pid,
