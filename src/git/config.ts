@@ -53,6 +53,11 @@ export const removeConfigValue = async (place: Place, key: string, value: string
   throw new Error(`git config could not remove ${key}: ${run.stderr}`)
 }
 
+/** Makes one of several equal values of a multi-valued key, in one step. */
+export const mergeConfigValues = async (place: Place, key: string, value: string): Promise<void> => {
+  await gitOutput(place, ['config', '--local', '--fixed-value', '--replace-all', key, value, value])
+}
+
 /** The names of all configured remotes, sorted; a name may hold slashes and dots. */
 export const remoteNames = (entries: readonly ConfigEntry[]): readonly string[] => {
   const names = new Set<string>()

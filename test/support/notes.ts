@@ -68,7 +68,7 @@ export const pathOf = (subject: string, depth: number): string => {
 
 export interface History {
   readonly ref: string
-  /** A ref that an earlier entry made; a history of its own without. */
+  /** The ref to go on from, made by an earlier entry or standing before; a history of its own without. */
   readonly from?: string
   /** Path to body; `undefined` deletes. */
   readonly files: ReadonlyMap<string, string | undefined> | Readonly<Record<string, string | undefined>>
@@ -77,9 +77,13 @@ export interface History {
 /** Makes one commit for each history and returns their ids. One git process for all, one to read the ids. */
 export const importHistories = (s: Scratch, cwd: string, histories: readonly History[]): readonly string[] => {
   const parts: string[] = []
+  const made = new Set<string>()
   for (const { ref, from, files } of histories) {
     parts.push(`commit ${ref}\ncommitter Dev <dev@example.invalid> 1767225600 +0000\ndata 1\nx\n`)
-    if (from) parts.push(`from ${from}\n`)
+    // Within one stream a branch goes on by itself, and its new commits have no name that git could look up yet.
+    if (from && made.has(from) && from !== ref) parts.push(`from ${from}\n`)
+    else if (from && !made.has(from)) parts.push(`from ${from}^0\n`)
+    made.add(ref)
     for (const [path, body] of files instanceof Map ? files : Object.entries(files)) {
       parts.push(
         body === undefined ? `D ${path}\n` : `M 100644 inline ${path}\ndata ${Buffer.byteLength(body)}\n${body}\n`,

@@ -1,0 +1,180 @@
+/**
+ * Merging two notes histories. One comparison of the two trees says what differs; each subject is then judged by itself, and
+ * no rule lets a note vanish. A merge commit is made of the two tips alone, so two clones that merge the same tips make the
+ * same commit, bit for bit.
+ */
+import { commitNotes, mergeBases, type NotesWriter, readNotesCommit, requireNotesCommit } from './notes-commit.ts'
+import { compareNotes, completeSides, type Difference, openSubjects, sameSide } from './notes-compare.ts'
+import { decisionLine, judgeNotes, type SameClaim, type Verdict } from './notes-judge.ts'
+import { addOtherPaths, editNotes, openNotes } from './notes-tree.ts'
+import { uniteNotes } from './notes-union.ts'
+import type { Repository } from './repository.ts'
+import { openTreeWriter } from './trees.ts'
+
+/** Two histories claim different things of one subject, and nobody has decided. */
+export interface NotesConflict {
+  readonly subject: string
+  /** The blobs that stand here and there, by id. More than one on a side: that tree holds the subject twice (case 29). */
+  readonly local: readonly string[]
+  readonly remote: readonly string[]
+  /** Where the other side was read from. */
+  readonly ref: string
+}
+
+/** A note that the other history has replaced on purpose, on top of the one that stood here. */
+export interface NoteReplacement {
+  readonly subject: string
+  readonly from: string
+  readonly to: string
+}
+
+export interface MergeRequest {
+  /** Tip of the standing history, the one that gives way to nothing by itself. */
+  readonly ours: string
+  readonly theirs: string
+  /** Where `theirs` was read from, for the report. */
+  readonly ref: string
+  readonly sameClaim: SameClaim
+  readonly writer: NotesWriter
+  /** Compares also when `theirs` is already contained, since `ours` may have lost some of it (case 42). */
+  readonly thorough?: boolean
+  /** One conflict that is being decided right now. */
+  readonly decide?: { readonly subject: string; readonly keep: 'local' | 'remote' }
+}
+
+export interface NotesMerge {
+  /**
+   * `current`: nothing to take. `forward`: their tip as it is. `merged`: a commit with both tips as parents, or, where one of
+   * them contains the other, with that one. `partial`: conflicts stand; the rest was adopted without recording their history,
+   * so that git refuses a push until someone decides. `no-identity`: a commit was needed and nobody may make it.
+   * `unreadable`: theirs is no commit that is here.
+   */
+  readonly kind: 'current' | 'forward' | 'merged' | 'partial' | 'no-identity' | 'unreadable'
+  readonly tip: string
+  /** Notes that ours lacked or gave up for theirs. */
+  readonly adopted: number
+  /** Notes that theirs lacks or holds otherwise. */
+  readonly kept: number
+  readonly replaced: readonly NoteReplacement[]
+  readonly conflicts: readonly NotesConflict[]
+  /** Whether the `decide` of the request found its conflict and could settle it. */
+  readonly decided: boolean
+}
+
+interface Plan {
+  readonly changes: ReadonlyMap<string, string>
+  readonly replaced: readonly NoteReplacement[]
+  readonly conflicts: readonly NotesConflict[]
+  readonly decisions: readonly string[]
+  readonly decided: boolean
+}
+
+/** What the verdicts mean for our tree, with the one decision of the request in place of its conflict. */
+const planChanges = (
+  { theirs: theirTip, ref, decide }: MergeRequest,
+  differences: readonly Difference[],
+  verdicts: readonly Verdict[],
+): Plan => {
+  const changes = new Map<string, string>()
+  const replaced: NoteReplacement[] = []
+  const conflicts: NotesConflict[] = []
+  const decisions: string[] = []
+  let decided = false
+  for (const [at, difference] of differences.entries()) {
+    const { subject, ours: local, theirs: remote } = difference
+    let verdict = verdicts[at]
+    if (verdict === 'conflict' && decide?.subject === subject) {
+      decided = decide.keep === 'local' ? local.length <= 1 : remote.length === 1
+      if (decided) verdict = decide.keep === 'local' ? 'ours' : 'theirs'
+      if (verdict === 'ours') decisions.push(decisionLine(difference, theirTip))
+    }
+    if (verdict === 'conflict') conflicts.push({ subject, local, remote, ref })
+    const [to] = remote
+    if (verdict !== 'theirs' || to === undefined) continue
+    changes.set(subject, to)
+    const [from] = local
+    if (from !== undefined) replaced.push({ subject, from, to })
+  }
+  return { changes, replaced, conflicts, decisions, decided }
+}
+
+/**
+ * Merges `theirs` into `ours` and moves no ref. At most ten git processes besides the long-lived object reader, whatever the
+ * number of notes; the cost grows with what differs. Throws `notes_failed` when ours is not here.
+ */
+export const mergeNotes = async (repository: Repository, request: MergeRequest): Promise<NotesMerge> => {
+  const { ours, theirs } = request
+  const nothing = { adopted: 0, kept: 0, replaced: [], conflicts: [], decided: false } as const
+  if (ours === theirs) return { kind: 'current', tip: ours, ...nothing }
+  const bases = await mergeBases(repository, ours, theirs)
+  const contained = bases.includes(theirs)
+  const forward = bases.includes(ours)
+  if (contained && !request.thorough) return { kind: 'current', tip: ours, ...nothing }
+
+  const oursCommit = await requireNotesCommit(repository, ours)
+  const theirsCommit = await readNotesCommit(repository, theirs)
+  if (!theirsCommit) return { kind: 'unreadable', tip: ours, ...nothing }
+  const [base, second] = bases
+  if (base !== undefined && second === undefined && !forward && !contained) {
+    const union = await uniteNotes(repository, base, ours, theirs, theirsCommit.tree)
+    if (union) {
+      const { tree, adopted, kept } = union
+      const time = Math.max(oursCommit.time, theirsCommit.time)
+      const commit = { tree, parents: [ours, theirs].sort(), message: 'Notes merged', time }
+      const tip = await commitNotes(repository, request.writer, commit)
+      if (tip === undefined) return { kind: 'no-identity', tip: ours, ...nothing }
+      return { kind: 'merged', tip, ...nothing, adopted, kept }
+    }
+  }
+
+  const compared = await compareNotes(repository, oursCommit.tree, theirsCommit.tree)
+  const open = openSubjects(compared)
+  const folder = await openNotes(
+    repository,
+    oursCommit.tree,
+    open.map(difference => difference.subject),
+  )
+  const differences = completeSides(folder, open)
+  const verdicts = await judgeNotes(repository, { ...request, bases }, differences)
+  const { changes, decisions, ...plan } = planChanges(request, differences, verdicts)
+  const report = {
+    adopted: changes.size,
+    kept: compared.notes.filter(note => note.theirs.length === 0).length + differences.length - changes.size,
+    ...plan,
+  }
+  const partial = report.conflicts.length > 0
+  if (forward && report.kept === 0 && !compared.othersOnlyOurs) return { kind: 'forward', tip: theirs, ...report }
+
+  const writer = openTreeWriter(repository)
+  try {
+    const edited = await editNotes(writer, folder, changes, compared.known)
+    const whole = (await addOtherPaths(repository, writer, edited, compared.others)) ?? oursCommit.tree
+    if (whole === oursCommit.tree && decisions.length === 0) {
+      if (contained) return { kind: 'current', tip: ours, ...report }
+      if (partial) return { kind: 'partial', tip: ours, ...report }
+    }
+    // Of two layouts of the same notes the one of the smaller tip is kept, so that clones do not swap layouts for ever.
+    const alike = !compared.othersDiffer && compared.notes.every(note => sameSide(note.ours, note.theirs))
+    const plain = !partial && !contained && decisions.length === 0
+    const tip = await commitNotes(repository, request.writer, {
+      tree: alike && theirs < ours ? theirsCommit.tree : whole,
+      parents: partial || contained ? [ours] : forward ? [theirs] : [ours, theirs].sort(),
+      message: commitMessage(request, partial, decisions),
+      // A plain merge must come out the same wherever it is made; whoever decides something does it at a time of their own.
+      time: plain ? Math.max(oursCommit.time, theirsCommit.time) : Math.floor(request.writer.now().getTime() / 1000),
+    })
+    if (tip === undefined) return { kind: 'no-identity', tip: ours, ...nothing }
+    return { kind: partial ? 'partial' : 'merged', tip, ...report }
+  } finally {
+    writer.close()
+  }
+}
+
+const commitMessage = ({ ref, decide }: MergeRequest, partial: boolean, decisions: readonly string[]): string => {
+  if (!decide) return partial ? 'Notes adopted, except conflicts' : 'Notes merged'
+  return [
+    `Notes decided by 'git discern notes resolve --keep ${decide.keep}'`,
+    `${decide.subject}\nagainst ${ref}`,
+    ...(decisions.length > 0 ? [decisions.join('\n')] : []),
+  ].join('\n\n')
+}
