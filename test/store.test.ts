@@ -1,1 +1,2 @@
+import './cases/architecture.ts'
 import './cases/store.ts'

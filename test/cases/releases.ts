@@ -58,7 +58,7 @@ describe('published releases of a real package', () => {
       landed.set(commit, version)
     }
     s.git('a', 'push', '-q', 'origin', 'trunk', 'refs/notes/discern')
-    s.git('b', 'pull', '-q', 'origin', 'trunk')
+    s.git('b', 'pull', '-q')
     const log = s.git('b', 'log', '--reverse', '--format=%H', 'origin/trunk').split('\n').slice(1)
     assert.deepEqual(log, [...landed.keys()])
     for (const [commit, version] of landed) {
@@ -82,7 +82,7 @@ describe('published releases of a real package', () => {
     s.commit('r', 'adopt git discern')
     s.git('r', 'switch', '-q', '-c', 'broken')
     cpSync(join(projectRoot, 'node_modules', 'release-6'), s.path('r'), { recursive: true })
-    s.write('r/lib/index.js', s.read('r/lib/index.js').replaceAll('true', 'false'))
+    s.write('r/lib/index.js', s.read('r/lib/index.js').replace('module.exports', 'const unused'))
     s.commit('r', 'broken release')
     const done = await s.discern('r', ['done', '--json'])
     assert.equal(done.result.error, 'gate_failed')
