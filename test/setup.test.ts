@@ -1,3 +1,6 @@
 import './cases/setup-verb.ts'
 import './cases/setup-config.ts'
+import './cases/refresh-verb.ts'
+import './cases/doctor-verb.ts'
+import './cases/doctor-notes.ts'
 import './cases/doctor-fetch.ts'

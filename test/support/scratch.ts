@@ -42,6 +42,8 @@ export interface DiscernOptions {
   readonly confirm?: (question: string) => Promise<boolean>
   readonly signal?: AbortSignal
   readonly stdin?: string
+  /** Another installation than this one. */
+  readonly program?: Partial<Pick<Context, 'node' | 'launcher' | 'version'>>
 }
 
 export class Scratch {
@@ -191,6 +193,7 @@ export class Scratch {
       progress: event => events.push(event),
       confirm: options.confirm,
       defer: close => closers.push(close),
+      ...options.program,
     }
     let exit: number
     try {
