@@ -4,6 +4,7 @@ import { readFileSync, statSync, symlinkSync } from 'node:fs'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { openCapture } from '../../src/gate/capture.ts'
+import { until } from '../support/gate.ts'
 import { scratch } from '../support/scratch.ts'
 
 const bytes = (text: string): Buffer => Buffer.from(text)
@@ -59,7 +60,7 @@ test('the file grows as output comes, is readable by its owner alone, and replac
   const path = s.write('folder/01-lint.log', 'what an earlier and longer run left\n', 0o600)
   const capture = openCapture(1000, path)
   capture.write(bytes('first\n'))
-  for (let waited = 0; s.read(path) !== 'first\n' && waited < 100; waited += 1) await new Promise(r => setTimeout(r, 5))
+  await until(() => s.read(path) === 'first\n', 'the first line is in the file')
   assert.equal(s.read(path), 'first\n')
   capture.write(bytes('second\n'))
   await capture.finish()

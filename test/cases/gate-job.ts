@@ -5,8 +5,11 @@ import { type TestContext, test } from 'node:test'
 import { commandEnvironment } from '../../src/gate/environment.ts'
 import { type CommandCall, type CommandResult, runCommand } from '../../src/gate/job.ts'
 import { strays } from '../../src/gate/processes.ts'
-import { noProc, oddDuration, running, runningWith } from '../support/gate.ts'
+import { noProc, oddDuration, running, runningWith, until } from '../support/gate.ts'
 import { projectRoot, scratch } from '../support/scratch.ts'
+
+/** What is meant to last about a second; a busy machine may take longer, a pipe that is held takes hours. */
+const SOON_MS = 8000
 
 let runs = 0
 const run = (t: TestContext, command: string, more: Partial<CommandCall> = {}): Promise<CommandResult> => {
@@ -172,7 +175,7 @@ test('case 82: after a timeout nothing is alive', { skip: noProc, concurrency: t
         assert.deepEqual(running(odd), [])
         assert.deepEqual(runningWith(marker), [])
         assert.deepEqual([result.timedOut, result.cancelled, result.survivors], [true, false, []])
-        assert.ok(took < 300 + 200 + 150 + 1500, `took ${took} ms`)
+        assert.ok(took < SOON_MS, `took ${took} ms`)
       }),
     ),
   )
@@ -184,20 +187,21 @@ test('case 82: a background process does not hold up a command that ended, and d
   const odd = oddDuration(t)
   const from = performance.now()
   const result = await run(t, `trap '' TERM; sleep ${odd} & nohup sleep ${odd} >/dev/null 2>&1 & echo hi; exit 3`)
-  assert.ok(performance.now() - from < 2000)
+  assert.ok(performance.now() - from < SOON_MS)
   assert.deepEqual([result.exitCode, text(result), result.timedOut], [3, 'hi\n', false])
   assert.deepEqual(running(odd), [])
 })
 
 test('output of a background process that ends by itself is waited for', async t => {
-  assert.equal(text(await run(t, '(sleep 0.05; echo late) & echo early')), 'early\nlate\n')
+  const limits = { graceMs: 200, drainMs: 8000 }
+  assert.equal(text(await run(t, '(sleep 0.05; echo late) & echo early', { limits })), 'early\nlate\n')
 })
 
 test('a daemon outlives a command that ended by itself and is named; it is ended where nothing may stay', {
   skip: noProc,
 }, async t => {
   const odd = oddDuration(t)
-  const script = `setsid sleep ${odd} >/dev/null 2>&1 & sleep 0.1; echo up`
+  const script = `setsid sh -c 'exec >/dev/null 2>&1; touch up; exec sleep ${odd}' & until [ -e up ]; do sleep 0.01; done; echo up`
   const left = await run(t, script, { marker: `stray-${odd}.1` })
   assert.deepEqual([left.exitCode, left.survivors], [0, []])
   const [pid, ...others] = running(odd)
@@ -219,8 +223,13 @@ test('case 82: a cancelled command is ended with everything it started', { skip:
 })
 
 test('a command that ends politely within the grace keeps its own exit code and its last words', async t => {
-  const result = await run(t, "trap 'echo bye; exit 9' TERM; echo hi; while :; do sleep 0.02; done", { timeoutMs: 150 })
-  assert.deepEqual([result.timedOut, result.exitCode], [true, 9])
+  const aborter = new AbortController()
+  const result = await run(t, "trap 'echo bye; exit 9' TERM; echo hi; while :; do sleep 0.02; done", {
+    signal: aborter.signal,
+    sink: () => aborter.abort(),
+    limits: { graceMs: 8000, drainMs: 150 },
+  })
+  assert.deepEqual([result.cancelled, result.exitCode], [true, 9])
   // Some shells report the end of their sleep.
   assert.match(text(result), /^hi\n(Terminated\n)?bye\n$/)
 })
@@ -243,7 +252,7 @@ test('case 82: a flood of a gigabyte keeps its head and its tail in bounded memo
   assert.equal(result.output.length, 4 * 1024 * 1024 + '\n[995805704 bytes left out here]\n'.length)
   assert.ok(text(result).startsWith('head\0') && text(result).endsWith('\0tail'))
   assert.ok(most - before < 100e6, `${most - before} bytes more`)
-  assert.ok(performance.now() - from < 15_000)
+  assert.ok(performance.now() - from < 60_000)
 })
 
 test('case 82: output past the cap ends a command that may not print more', { skip: noProc }, async t => {
@@ -275,11 +284,9 @@ await runCommand({ command: "trap '' TERM; setsid sleep ${odd} & sleep ${odd}", 
   marker: 'x.1', timeoutMs: 0, signal: new AbortController().signal, now: () => new Date(), sink: () => {} })`,
   )
   const child = spawn(process.execPath, ['--import', 'tsx', script], { cwd: projectRoot, stdio: 'inherit', env: s.env })
-  for (let waited = 0; running(odd).length < 3 && waited < 200; waited += 1) await new Promise(r => setTimeout(r, 20))
-  assert.ok(running(odd).length >= 3, 'the command, its sleep and the daemon run')
+  await until(() => running(odd).length >= 3, 'the command, its sleep and the daemon run')
   child.kill('SIGTERM')
   const [code] = await once(child, 'exit')
   assert.equal(code, 143)
-  for (let waited = 0; running(odd).length > 0 && waited < 25; waited += 1) await new Promise(r => setTimeout(r, 20))
-  assert.deepEqual(running(odd), [])
+  await until(() => running(odd).length === 0, 'they are dead')
 })

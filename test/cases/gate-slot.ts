@@ -12,7 +12,7 @@ const request = (s: Scratch, run: string, more: Partial<SlotRequest> = {}): Slot
   run,
   enclosing: [],
   verb: 'test',
-  signal: AbortSignal.timeout(1500),
+  signal: AbortSignal.timeout(10_000),
   onWait: () => {},
   pollMs: 20,
   silenceMs: 200,
@@ -63,7 +63,7 @@ test('many who want one slot each hold it alone', async t => {
   let most = 0
   await Promise.all(
     Array.from({ length: 8 }, async (_, at) => {
-      const slot = await take(s, `run${at}`, { silenceMs: 60_000, signal: AbortSignal.timeout(5000) })
+      const slot = await take(s, `run${at}`, { silenceMs: 60_000, signal: AbortSignal.timeout(20_000) })
       assert.ok(slot)
       inside += 1
       most = Math.max(most, inside)

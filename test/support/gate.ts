@@ -3,6 +3,7 @@ import { randomInt, randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import type { TestContext } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Context, ProgressEvent } from '../../src/context.ts'
 import type { PlannedJob } from '../../src/policy/definition.ts'
 
@@ -53,6 +54,14 @@ export const planned = (
 })
 
 export const noProc = process.platform === 'linux' ? false : 'there is no /proc to look into'
+
+/** Waits until something is so, at most some seconds: a busy machine is no failure, a thing that never comes is. */
+export const until = async (isSo: () => boolean, what: string): Promise<void> => {
+  for (let waited = 0; !isSo(); waited += 10) {
+    if (waited > 15_000) throw new Error(`never: ${what}`)
+    await pause(10)
+  }
+}
 
 /** A duration that no other process sleeps for, so that its sleepers can be told from all others; a failed test leaves none. */
 export const oddDuration = (t: TestContext): string => {
