@@ -2,7 +2,7 @@
  * Builds `dist/`: one validator per JSON contract, compiled by ajv, and the bundle that `git-discern` runs. Entry points that
  * only some verbs need become chunks of their own, read when they are imported.
  */
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import Ajv2020 from 'ajv/dist/2020.js'
@@ -11,8 +11,10 @@ import { build } from 'esbuild'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const dist = `${root}dist/`
+const started = Date.now()
+/** A file system may stamp a file with the time of the last clock tick. */
+const CLOCK_GRAIN_MS = 50
 
-await rm(dist, { recursive: true, force: true })
 await mkdir(`${dist}validators`, { recursive: true })
 
 const contracts = (await readdir(`${root}schema`)).filter(name => name.endsWith('.schema.json')).sort()
@@ -101,3 +103,9 @@ await rm(generator)
 
 // Written last: a build that was cut short has no such file.
 await writeFile(`${dist}package.json`, '{"type":"module"}\n')
+
+// What an earlier build left. Until here the standing program could still be started, also when this build had failed.
+for (const entry of await readdir(dist, { recursive: true, withFileTypes: true })) {
+  const path = `${entry.parentPath ?? entry.path}/${entry.name}`
+  if (entry.isFile() && (await stat(path)).mtimeMs < started - CLOCK_GRAIN_MS) await rm(path)
+}

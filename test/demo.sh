@@ -74,8 +74,9 @@ same() {
   }
 }
 
-absent() {
-  ! git rev-parse --quiet --verify "$1"
+# 1: repository 2: ref
+tip() {
+  git -C "$1" rev-parse --quiet --verify "$2" || echo nothing
 }
 
 # Reads JSON and succeeds when the expression over it, `it`, is true. 1: expression; `want` is the second argument
@@ -98,7 +99,7 @@ note_is_listed() {
 }
 
 status_shows_landing() {
-  git discern status --verbose --json | json 'it.ok && it.data.landed_proof.commit === want' "$1"
+  git discern status --json | json 'it.ok && it.data.landed_proof.commit === want' "$1"
 }
 
 say 'A project with a hub and two clones of it: A is yours, B is a colleague'\''s. Both are set up.'
@@ -163,11 +164,11 @@ say 'Is it done? The jobs of the project answer, and the answer is bound to this
 step 'git discern done'
 check 'the jobs ran' cmp greet.sh out/greet.sh
 check 'a Proof of this commit is kept' grep -q "$change" "$(git rev-parse --git-path discern/gate-proof)"
-check 'nothing has landed yet' same "$(git rev-parse main)" "$seed"
+check 'nothing has landed yet' same "$(tip . main)" "$seed"
 
 say 'The owner agrees, so it lands.'
 step 'git discern accept --confirmed'
-check 'the trunk is at the proven commit' same "$(git rev-parse main)" "$change"
+check 'the trunk is at the proven commit' same "$(tip . main)" "$change"
 step 'git notes --ref=discern list'
 check 'the Proof is a note on the landed commit' note_is_listed "$change"
 check 'the note names that commit' note_names_commit "$change"
@@ -175,16 +176,16 @@ check 'the note names that commit' note_names_commit "$change"
 say 'You publish both with plain git.'
 step 'git push origin main refs/notes/discern'
 notes=$(git rev-parse refs/notes/discern)
-check 'the hub has the landed commit' same "$(git --git-dir=../hub.git rev-parse main)" "$change"
-check 'the hub has the note' same "$(git --git-dir=../hub.git rev-parse refs/notes/discern)" "$notes"
+check 'the hub has the landed commit' same "$(tip ../hub.git main)" "$change"
+check 'the hub has the note' same "$(tip ../hub.git refs/notes/discern)" "$notes"
 
 say 'Your colleague fetches with plain git, and sees the Proof.'
 step 'cd ../B'
-check 'B has no note yet' absent refs/notes/discern
+check 'B has no note yet' same "$(tip . refs/notes/discern)" nothing
 step 'git fetch'
-check 'after the plain fetch B has the note' same "$(git rev-parse refs/notes/discern)" "$notes"
+check 'after the plain fetch B has the note' same "$(tip . refs/notes/discern)" "$notes"
 step 'git discern status'
-check 'the status shows the Proof of the landed commit' grep -q "$(git rev-parse --short=12 "$change")" "$work/shown"
+check 'the status shows the Proof of the landed commit' grep -q "landed Proof .*$(git rev-parse --short=12 "$change")" "$work/shown"
 check 'programs see it as well' status_shows_landing "$change"
 check 'the note in B names that commit' note_names_commit "$change"
 

@@ -1,4 +1,5 @@
+import './cases/install-completion.ts'
+import './cases/install-demo.ts'
 import './cases/install-files.ts'
 import './cases/install-launcher.ts'
 import './cases/install-manual.ts'
-import './cases/install-completion.ts'
