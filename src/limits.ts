@@ -9,7 +9,7 @@ export const REF_RETRY_LIMIT_COUNT = 64
 /** How often git may refuse to move a notes ref while nobody else has moved it, before that is reported (case 84). */
 export const REF_REFUSED_LIMIT_COUNT = 8
 /** Longest pause between two tries of a lost compare-and-swap. */
-export const REF_RETRY_PAUSE_LIMIT_MS = 50
+export const REF_RETRY_PAUSE_LIMIT_MS = 150
 /** A tree level of the notes tree with more leaves than this is split by the next two digits, as git's own fan-out would. */
 export const NOTES_LEAF_LIMIT_COUNT = 256
 /** A level that another writer laid out flatter than that is left as it is up to this many leaves, then it is split too. */

@@ -1,2 +1,5 @@
+import './cases/notes-command.ts'
+import './cases/notes-mapping.ts'
+import './cases/notes-write.ts'
 import './cases/notes-converge.ts'
 import './cases/notes-merge.ts'
