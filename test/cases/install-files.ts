@@ -192,6 +192,44 @@ test('case 89: a newer version replaces an older one in place and takes its left
   assert.deepEqual(placed(prefix), placed(s.path('fresh')))
 })
 
+test('case 89: hooks outlive the installation that made them: quiet without a program, at work again with the next', t => {
+  const s = scratch(t)
+  const source = sharedSource()
+  s.git('.', 'init', '-q', '--bare', 'hub.git')
+  s.init('a')
+  s.write('a/discern.toml', '[repository]\ntrunk = "main"\nproof_notes_mode = "fetch"\n')
+  s.commit('a', 'policy')
+  s.git('a', 'remote', 'add', 'origin', s.path('hub.git'))
+  s.git('a', 'push', '-q', 'origin', 'main')
+  s.git('.', 'clone', '-q', 'hub.git', 'b')
+  const publish = (text: string): void => {
+    s.git('a', 'notes', '--ref=discern', 'append', '-m', text, 'HEAD')
+    s.git('a', 'push', '-q', 'origin', 'refs/notes/discern')
+  }
+  const fetch = (path: string): string => {
+    const fetched = s.exec('b', 'git', ['fetch', '-q'], { env: { PATH: path } })
+    assert.equal(fetched.exit, 0, fetched.err)
+    return fetched.err
+  }
+
+  assert.equal(installWith(s, source, ['--prefix', s.path('first')]).exit, 0)
+  const setUp = s.launch('b', ['setup'], { PATH: `${s.path('first/bin')}:${s.env['PATH']}` })
+  assert.equal(setUp.exit, 0, `${setUp.out}${setUp.err}`)
+  publish('one')
+  assert.equal(fetch('/usr/bin:/bin'), '')
+  assert.equal(s.git('b', 'notes', '--ref=discern', 'show', 'origin/main'), 'one')
+
+  assert.equal(installWith(s, source, ['--uninstall', '--prefix', s.path('first')]).exit, 0)
+  publish('two')
+  assert.match(fetch('/usr/bin:/bin'), /^(git discern: .+\n)?$/)
+  assert.equal(s.git('b', 'notes', '--ref=discern', 'show', 'origin/main'), 'one')
+
+  assert.equal(installWith(s, source, ['--prefix', s.path('second')]).exit, 0)
+  publish('three')
+  assert.equal(fetch(`${s.path('second/bin')}:/usr/bin:/bin`), '')
+  assert.equal(s.git('b', 'notes', '--ref=discern', 'show', 'origin/main'), 'one\n\ntwo\n\nthree')
+})
+
 test('whatever stands in the way is named before anything is written', t => {
   const s = scratch(t)
   const source = sharedSource()
@@ -328,7 +366,7 @@ test('case 83: an installation that is killed can be completed, and can be taken
   // Every step into place is a `mv`; the n-th one kills the script before, or after, it is done.
   s.write(
     'shim/mv',
-    `#!/bin/sh\necho x >>"$COUNT"\n[ $(wc -l <"$COUNT") -ne $AT ] || [ $WHEN = after ] || kill -9 $PPID\nPATH='${s.env['PATH']}' mv "$@"\n[ $(wc -l <"$COUNT") -ne $AT ] || kill -9 $PPID\n`,
+    `#!/bin/sh\necho x >>"$COUNT"\n[ $(wc -l <"$COUNT") -ne $AT ] || [ $WHEN = after ] || { kill -9 $PPID; exit 1; }\nPATH='${s.env['PATH']}' mv "$@"\n[ $(wc -l <"$COUNT") -ne $AT ] || kill -9 $PPID\n`,
     0o755,
   )
   const total = manifestLines(s, whole).filter(line => /^(file|link) /.test(line)).length + 2
