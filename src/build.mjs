@@ -1,6 +1,5 @@
 /**
- * Builds `dist/`: one validator per JSON contract, compiled by ajv, and the bundle that `git-discern` runs. Entry points that
- * only some verbs need become chunks of their own, read when they are imported.
+ * Builds `dist/`: one validator per JSON contract, compiled by ajv, and the bundle that `git-discern` runs.
  */
 import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -64,21 +63,53 @@ for (const [name, reference] of targets) {
 }
 
 const { version } = JSON.parse(await readFile(`${root}package.json`, 'utf8'))
-await build({
-  entryPoints: { 'git-discern': `${root}src/cli/main.ts` },
-  outdir: dist,
+
+/** Packages that few runs need: each is a file of its own, read when it is first used. */
+const rare = ['execa', 'leven', 'log-update', 'toml-eslint-parser']
+const common = {
   bundle: true,
-  splitting: true,
   platform: 'node',
   target: 'node20',
-  format: 'esm',
-  minifySyntax: true,
-  minifyWhitespace: true,
-  chunkNames: 'chunk-[name]-[hash]',
-  define: { DISCERN_BUNDLE: 'true', DISCERN_VERSION: JSON.stringify(version) },
-  banner: { js: "import{createRequire as __cr}from'node:module';const require=__cr(import.meta.url);" },
+  format: 'cjs',
   logLevel: 'warning',
   absWorkingDir: root,
+}
+for (const name of rare) {
+  await build({
+    ...common,
+    stdin: { contents: `export * from '${name}'`, resolveDir: root, loader: 'js' },
+    outfile: `${dist}vendor/${name}.js`,
+    minify: true,
+  })
+}
+
+/**
+ * One CommonJS file: starting Node's module loader for ES modules alone would cost a quarter of a bare start. Modules that are
+ * imported lazily stay lazy inside it.
+ */
+await build({
+  ...common,
+  entryPoints: [`${root}src/cli/main.ts`],
+  outfile: `${dist}git-discern.js`,
+  minifySyntax: true,
+  minifyWhitespace: true,
+  supported: { 'dynamic-import': false },
+  define: {
+    DISCERN_BUNDLE: 'true',
+    DISCERN_VERSION: JSON.stringify(version),
+    'import.meta.url': 'bundleUrl',
+  },
+  banner: { js: "const bundleUrl=require('node:url').pathToFileURL(__filename).href;" },
+  plugins: [
+    {
+      name: 'rare packages',
+      setup: ({ onResolve }) =>
+        onResolve({ filter: new RegExp(`^(${rare.join('|')})$`) }, ({ path }) => ({
+          path: `./vendor/${path}.js`,
+          external: true,
+        })),
+    },
+  ],
 })
 
 // The manual pages and the completion scripts come out of the command table itself.
@@ -102,7 +133,7 @@ for (const { path, text } of generatedFiles(version)) {
 await rm(generator)
 
 // Written last: a build that was cut short has no such file.
-await writeFile(`${dist}package.json`, '{"type":"module"}\n')
+await writeFile(`${dist}package.json`, '{"type":"commonjs"}\n')
 
 // What an earlier build left. Until here the standing program could still be started, also when this build had failed.
 for (const entry of await readdir(dist, { recursive: true, withFileTypes: true })) {

@@ -102,4 +102,4 @@ const start = async (): Promise<void> => {
   }
 }
 
-await start()
+void start()

@@ -60,6 +60,7 @@ const landedRow = (data: StatusData): Row => {
 }
 
 export const view = (result: Result): readonly Block[] => {
+  if (!result.data) return []
   const data = result.data as StatusData
   const rows: Row[] = [
     ['branch', `${data.branch ?? 'detached'} at ${short(data.head)}`],
