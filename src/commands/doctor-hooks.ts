@@ -15,24 +15,27 @@ const WORDS: Readonly<Record<string, string>> = {
   'chained-by-other': 'ours, run by another manager',
 }
 
-/** What stands where git itself says that it would look. One git process for each event. */
+/** What stands where git itself says that it would look. One git process. */
 const standing = async ({ worktree, hooks }: DoctorFacts): Promise<readonly Finding[]> => {
   const problems = hookProblems(hooks).map(({ events, problem, next }) => {
     const states = hooks.events.filter(({ event }) => events.includes(event)).map(({ state }) => state)
     return states.every(state => MAY_RUN.includes(state)) ? warning(problem, next) : failed(problem, next)
   })
   if (problems.length > 0) return problems
-  return Promise.all(
-    hooks.events.map(async ({ event, path, state, detail }) => {
-      if (!isAbsolute(path)) return ok(`${event}: ${path}`)
-      const asked = await git(worktree, ['rev-parse', '--path-format=absolute', '--git-path', `hooks/${event}`])
-      const place = asked.stdout.toString('utf8').replace(/\n$/, '')
-      if (asked.exitCode !== 0 || dirname(place) !== dirname(path)) {
-        return failed(`git runs ${place || 'no file'} for ${event}, and ours is ${path}`, 'git discern refresh')
-      }
-      return ok(`${event}: ${WORDS[state] ?? state}${detail ? ` (${detail})` : ''}, ${path}`)
-    }),
-  )
+  const questions = hooks.events.flatMap(({ event }) => ['--git-path', `hooks/${event}`])
+  const asked = await git(worktree, ['rev-parse', '--path-format=absolute', ...questions])
+  if (asked.exitCode !== 0)
+    return [failed(`git cannot say where it looks for hooks: ${asked.stderr}`, 'git config core.hooksPath')]
+  const places = asked.stdout.toString('utf8').split('\n')
+  return hooks.events.map(({ event, path, state, detail }, at) => {
+    if (!isAbsolute(path)) return ok(`${event}: ${path}`)
+    const place = places[at] ?? ''
+    // A directory whose name holds a newline has more lines than events; nothing is known against it then.
+    if (dirname(place) !== dirname(path) && places.length === hooks.events.length + 1) {
+      return failed(`git runs ${place || 'no file'} for ${event}, and ours is ${path}`, 'git discern refresh')
+    }
+    return ok(`${event}: ${WORDS[state] ?? state}${detail ? ` (${detail})` : ''}, ${path}`)
+  })
 }
 
 const versionIn = (text: string): readonly number[] =>
@@ -64,9 +67,24 @@ const node = async (facts: DoctorFacts): Promise<readonly Finding[]> =>
     }),
   )
 
+/** Hooks that a person wrote call whatever `git discern` is on the PATH. One process. */
+const byHand = async (facts: DoctorFacts): Promise<readonly Finding[]> => {
+  if (!facts.hooks.events.some(({ state }) => state === 'installed')) return []
+  const { ok: answered, said } = await startProgram(facts, 'git-discern', '--version')
+  return [
+    answered
+      ? ok(`${said} on the PATH`)
+      : failed(
+          `the hooks call git discern, and the PATH has none that answers: ${said}`,
+          'put git-discern on the PATH',
+        ),
+  ]
+}
+
 /** Whether each recorded launcher answers, started as the hooks start it. One process, or two, for each. */
-const launcher = async (facts: DoctorFacts): Promise<readonly Finding[]> =>
-  Promise.all(
+const launcher = async (facts: DoctorFacts): Promise<readonly Finding[]> => {
+  if (facts.recorded.length === 0) return byHand(facts)
+  return Promise.all(
     facts.recorded.map(async recorded => {
       const path = recorded.launcher
       const extra = { ...SMALL_PATH, DISCERN_NODE: recorded.node }
@@ -79,6 +97,7 @@ const launcher = async (facts: DoctorFacts): Promise<readonly Finding[]> =>
         : failed(gone, 'install git discern again, then: git discern refresh')
     }),
   )
+}
 
 const missed = async ({ worktree }: DoctorFacts): Promise<readonly Finding[]> => {
   const lines = await missedHooks(worktree)

@@ -1,15 +1,15 @@
 /** What `doctor` tests about Proof notes: what a fetch would write, what the notes refs hold, who would sign for new ones. */
 import { configValues } from '../git/config.ts'
 import { quoted } from '../git/hook-directory.ts'
-import { LOCAL_NOTES_REF, NOTES_REF, OVERWRITTEN_NOTES_REF } from '../git/notes.ts'
-import { isAncestor } from '../git/refs.ts'
+import { LOCAL_NOTES_REF, NOTES_REF } from '../git/notes.ts'
 import { git } from '../git/run.ts'
 import { pendingNotes } from '../landing/journal.ts'
 import { mayCarryMapping } from '../proof/refspec.ts'
-import { mappingHazards, trackingClashes, trackingRef, trackingRefs } from '../proof/remote.ts'
+import { mappingHazards, trackingClashes, trackingRef } from '../proof/remote.ts'
 import { type Check, type Finding, failed, ok, warning } from './doctor-check.ts'
 import type { DoctorFacts } from './doctor-facts.ts'
 import { type FetchTrial, parseRefspec, tryFetch } from './fetch-trial.ts'
+import { readNotesState } from './notes-state.ts'
 
 const fetchLines = (facts: DoctorFacts, remote: string): readonly string[] =>
   configValues(facts.entries, `remote.${remote}.fetch`)
@@ -98,28 +98,22 @@ const sharedFiles = ({ entries }: DoctorFacts): readonly Finding[] =>
 
 /** What the refs hold. Nothing is restored or merged here; the next `status`, `done` or `accept` does that. */
 const notes = async ({ worktree, refs, entries }: DoctorFacts): Promise<readonly Finding[]> => {
-  const tip = refs.get(NOTES_REF)?.oid
-  const local = refs.get(LOCAL_NOTES_REF)?.oid
-  const findings: Finding[] = []
-  if (local !== undefined && (tip === undefined || (await isAncestor(worktree, local, tip)) === false)) {
-    findings.push(
-      warning(`${NOTES_REF} lost Proofs that were here: it was overwritten, pruned or deleted`, 'git discern refresh'),
-    )
-  }
-  const others = [...trackingRefs(entries), OVERWRITTEN_NOTES_REF]
-  for (const ref of others) {
-    const theirs = refs.get(ref)?.oid
-    if (theirs === undefined || theirs === tip) continue
-    if (tip === undefined || (await isAncestor(worktree, theirs, tip)) === false) {
-      findings.push(warning(`the Proofs of ${ref} are not merged`, 'git discern notes merge'))
-    }
-  }
+  const { lost, unmerged } = await readNotesState(worktree, entries, refs)
   const owed = await pendingNotes(worktree)
-  if (owed.length > 0) {
-    findings.push(warning(`${owed.length} landed without a Proof note so far`, 'git discern accept'))
-  }
+  const findings = [
+    ...(lost
+      ? [
+          warning(
+            `${NOTES_REF} lost Proofs that were here: it was overwritten, pruned or deleted`,
+            'git discern refresh',
+          ),
+        ]
+      : []),
+    ...unmerged.map(ref => warning(`the Proofs of ${ref} are not merged`, 'git discern notes merge')),
+    ...(owed.length > 0 ? [warning(`${owed.length} landed without a Proof note so far`, 'git discern accept')] : []),
+  ]
   if (findings.length > 0) return findings
-  return [ok(tip === undefined ? 'no Proof was recorded here yet' : `${NOTES_REF} holds everything that was fetched`)]
+  return [ok(refs.has(NOTES_REF) ? `${NOTES_REF} holds everything that was fetched` : 'no Proof was recorded here yet')]
 }
 
 /** Who new notes would be by (case 45). One git process when it is left to the repository. */

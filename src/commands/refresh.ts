@@ -19,6 +19,7 @@ import { convergenceAdvisories } from './adopt.ts'
 import { configurationAdvisories } from './advise.ts'
 import type { Call } from './command.ts'
 import { converge, hooksData, tell, told } from './converge.ts'
+import { readNotesState } from './notes-state.ts'
 
 const VERB = 'refresh'
 const KIND = 'refresh'
@@ -38,7 +39,8 @@ export const run = async (context: Context, call: Call): Promise<Result> => {
   const missed = await missedHooks(worktree)
   const notes = dryRun ? undefined : await adopt(context, worktree, entries)
   if (!dryRun) await forget(worktree, notes)
-  const all = [...steps, notesLine(notes, dryRun), ...missedLines(missed, dryRun)]
+  const line = notes ? notesLine(notes) : await plannedNotes(worktree, entries)
+  const all = [...steps, line, ...missedLines(missed, dryRun)]
   const partial = {
     ...(dryRun ? { dry_run: true as const, plan: all } : { steps: all }),
     data: {
@@ -98,17 +100,27 @@ const forget = async (worktree: Worktree, notes: Convergence | undefined): Promi
 
 const counted = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`
 
-const notesLine = (notes: Convergence | undefined, dryRun: boolean): Step => {
-  const say = (what: Parameters<typeof tell>[2]): Step => tell(KIND, 'Proof notes', what, dryRun)
-  if (!notes)
-    return say({ disposition: 'run', note: `adopt what was fetched into ${NOTES_REF}, and bring back what it lost` })
-  if (notes.failure) return say(told.broken(`not adopted: ${notes.failure.cause}: ${notes.failure.reason}`))
-  if (!notes.moved) return say(told.right(`unchanged: ${NOTES_REF}`))
+const say = (what: Parameters<typeof tell>[2], dryRun: boolean): Step => tell(KIND, 'Proof notes', what, dryRun)
+
+const notesLine = (notes: Convergence): Step => {
+  if (notes.failure) return say(told.broken(`not adopted: ${notes.failure.cause}: ${notes.failure.reason}`), false)
+  if (!notes.moved) return say(told.right(`unchanged: ${NOTES_REF}`), false)
   const parts = [
-    `${counted(notes.adopted, 'note')} adopted`,
+    ...(notes.adopted > 0 ? [`${counted(notes.adopted, 'note')} adopted`] : []),
     ...(notes.restored > 0 ? [`${counted(notes.restored, 'note')} brought back`] : []),
   ]
-  return say(told.did(parts.join(', ')))
+  return say(told.did(parts.length > 0 ? parts.join(', ') : `${NOTES_REF} moved forward`), false)
+}
+
+/** What `adopt` would find to do; how many notes that is takes a merge to know. */
+const plannedNotes = async (worktree: Worktree, entries: readonly ConfigEntry[]): Promise<Step> => {
+  const refs = await readRefs(worktree, [NOTES_REF, 'refs/discern/'])
+  const { lost, unmerged } = await readNotesState(worktree, entries, refs)
+  const parts = [
+    ...(lost ? [`bring back what ${NOTES_REF} lost`] : []),
+    ...(unmerged.length > 0 ? [`adopt the notes of ${unmerged.join(', ')}`] : []),
+  ]
+  return say(parts.length > 0 ? told.did(parts.join(', ')) : told.right(`unchanged: ${NOTES_REF}`), true)
 }
 
 const missedLines = (missed: readonly string[], dryRun: boolean): readonly Step[] =>

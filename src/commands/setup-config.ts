@@ -25,7 +25,10 @@ export interface ConfigStep {
   readonly proof_notes_mode: 'local' | 'fetch'
 }
 
-/** Decides about `discern.toml` and, unless `dryRun` is set, writes it. Refuses with `write_access`. */
+/**
+ * Decides about `discern.toml` and, unless `dryRun` is set, writes it. Refuses with `write_access`, and when the trunk's own file
+ * cannot be read or is wrong, before anything is written.
+ */
 export const settleConfiguration = async (
   ground: TrunkGround,
   trunk: ChosenTrunk,
@@ -39,8 +42,9 @@ export const settleConfiguration = async (
   if (governing?.status === 'ok') {
     return { ...common, status: 'on_trunk', ...configured(governing.configuration, `${CONFIG_FILE} of ${trunk.name}`) }
   }
-  if (governing?.status === 'invalid' || governing?.status === 'unreadable') {
-    return { ...common, status: 'on_trunk', jobs: [], proof_notes_mode: 'local' }
+  if (governing?.status === 'invalid') throw governing.refusal
+  if (governing?.status === 'unreadable') {
+    throw new Refusal('store_unreadable', { path: `${trunk.name}:${CONFIG_FILE}`, reason: governing.reason })
   }
   const jobs = detectCommands(projectFiles(topLevel))
   const text = renderConfiguration({ trunk: trunk.name, jobs, notesMode: 'fetch' })

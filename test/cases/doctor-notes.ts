@@ -1,11 +1,15 @@
 /** What doctor, setup and refresh make of fetch lines and of what the notes refs hold. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { diagnose } from '../support/doctor.ts'
-import { type Scratch, scratch } from '../support/scratch.ts'
+import { type Diagnosis, quickProgram, diagnose as withProgram } from '../support/doctor.ts'
+import { type DiscernRun, type Scratch, scratch } from '../support/scratch.ts'
 
 const CONFIG = '[repository]\ntrunk = "main"\nproof_notes_mode = "fetch"\n\n[jobs]\ntest = "true"\n'
 const MAPPING = '+refs/notes/discern*:refs/discern/remotes/origin/notes*'
+
+const diagnose = (s: Scratch, cwd: string): Promise<Diagnosis> => withProgram(s, cwd, { program: quickProgram(s) })
+const discern = (s: Scratch, ...args: string[]): Promise<DiscernRun> =>
+  s.discern('r', args, { program: quickProgram(s) })
 
 /** A clone of `up` that is set up, with its own lines below `remote.origin`. */
 const cloned = async (s: Scratch, ...lines: string[]): Promise<void> => {
@@ -14,7 +18,7 @@ const cloned = async (s: Scratch, ...lines: string[]): Promise<void> => {
   s.commit('up', 'set up')
   s.git('.', 'clone', '-q', 'up', 'r')
   for (const line of lines) s.git('r', 'config', '--add', 'remote.origin.fetch', line)
-  const run = await s.discern('r', ['setup'])
+  const run = await discern(s, 'setup')
   assert.equal(run.exit, 0, run.err)
 }
 
@@ -23,7 +27,7 @@ const obey = async (s: Scratch, advice: string): Promise<void> => {
   const commands = advice.split(' && ')
   assert.equal(commands.pop(), 'git discern refresh')
   for (const command of commands) assert.equal(s.sh('r', command).exit, 0, command)
-  assert.equal((await s.discern('r', ['refresh'])).exit, 0)
+  assert.equal((await discern(s, 'refresh')).exit, 0)
 }
 
 test('case 32: after setup a fetch works before and after the first Proof, and doctor says where Proofs arrive', async t => {
@@ -76,7 +80,7 @@ test('case 31: a forced mapping over our notes is named with its safe replacemen
   const replacement =
     "git config --local --fixed-value --unset-all remote.origin.fetch '+refs/notes/*:refs/notes/*' && git config --local --add remote.origin.fetch '+refs/notes/*:refs/notes/remotes/origin/*' && git discern refresh"
   for (const verb of ['setup', 'refresh']) {
-    const { result, exit } = await s.discern('r', [verb, '--json'])
+    const { result, exit } = await discern(s, verb, '--json')
     assert.equal(exit, 0)
     const [advisory] = result.advisories ?? []
     assert.equal(advisory?.kind, 'notes-mapping-forced')
@@ -102,13 +106,13 @@ test('case 31: notes that a fetch overwrote are seen by doctor and brought back 
   await cloned(s)
   const mine = s.git('r', 'rev-parse', 'HEAD')
   s.git('r', 'notes', '--ref=discern', 'add', '-m', 'mine', mine)
-  assert.equal((await s.discern('r', ['refresh'])).exit, 0)
+  assert.equal((await discern(s, 'refresh')).exit, 0)
   s.git('up', 'notes', '--ref=discern', 'add', '-m', 'theirs', 'HEAD^')
   s.git('r', '-c', 'core.hooksPath=/dev/null', 'fetch', '-q', 'origin', '+refs/notes/*:refs/notes/*')
   assert.equal(s.tryGit('r', 'notes', '--ref=discern', 'show', mine).exit, 1)
   const { about } = await diagnose(s, 'r')
   assert.match(about('notes')[0]?.evidence ?? '', /^refs\/notes\/discern lost Proofs that were here/)
-  const run = await s.discern('r', ['refresh', '--json'])
+  const run = await discern(s, 'refresh', '--json')
   assert.deepEqual(
     run.result.advisories?.map(({ kind }) => kind),
     ['notes-restored'],
@@ -139,7 +143,7 @@ test('remotes without a fetch line, and mirrors, are left alone without a warnin
   s.git('r', 'config', 'remote.pushonly.url', '../up')
   s.git('r', 'remote', 'add', '--mirror=push', 'copy', '../up')
   const before = s.read('r/.git/config')
-  const run = await s.discern('r', ['refresh'])
+  const run = await discern(s, 'refresh')
   assert.match(run.out, /^ {2}fetch from pushonly +left alone: it is a mirror, or has no fetch line of its own/m)
   assert.equal(s.read('r/.git/config'), before)
   assert.deepEqual((await diagnose(s, 'r')).wrong, [])
@@ -149,7 +153,7 @@ test('case 74: doctor reports remotes whose Proofs would share a file', async t 
   const s = scratch(t)
   await cloned(s)
   s.git('r', 'remote', 'add', 'Origin', '../up')
-  await s.discern('r', ['refresh'])
+  await discern(s, 'refresh')
   assert.deepEqual((await diagnose(s, 'r')).wrong, ['warning: the Proofs of Origin and origin may share one file'])
 })
 
@@ -161,7 +165,10 @@ test('doctor says that fetched Proofs are not merged yet', async t => {
   assert.deepEqual((await diagnose(s, 'r')).wrong, [
     'warning: the Proofs of refs/discern/remotes/origin/notes are not merged',
   ])
-  const run = await s.discern('r', ['refresh'])
+  const dry = await discern(s, 'refresh', '--dry-run')
+  assert.match(dry.out, /^ {2}Proof notes +adopt the notes of refs\/discern\/remotes\/origin\/notes$/m)
+  assert.equal(s.tryGit('r', 'rev-parse', '-q', '--verify', 'refs/notes/discern').exit, 1)
+  const run = await discern(s, 'refresh')
   assert.match(run.out, /^ {2}Proof notes +1 note adopted$/m)
   assert.deepEqual((await diagnose(s, 'r')).wrong, [])
 })

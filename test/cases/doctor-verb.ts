@@ -2,24 +2,29 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { test } from 'node:test'
-import { diagnose } from '../support/doctor.ts'
-import { type DiscernOptions, launcher, type Scratch, scratch } from '../support/scratch.ts'
+import { type Diagnosis, quickProgram, diagnose as withProgram } from '../support/doctor.ts'
+import { type DiscernOptions, type DiscernRun, launcher, type Scratch, scratch } from '../support/scratch.ts'
 
 const CONFIG = '[repository]\ntrunk = "main"\nproof_notes_mode = "fetch"\n\n[jobs]\ntest = "true"\n'
+
+const diagnose = (s: Scratch, cwd: string, options: DiscernOptions = {}): Promise<Diagnosis> =>
+  withProgram(s, cwd, { program: quickProgram(s), ...options })
+const discern = (s: Scratch, cwd: string, ...args: string[]): Promise<DiscernRun> =>
+  s.discern(cwd, args, { program: quickProgram(s) })
 
 /** A repository that is set up, with its configuration on the trunk. */
 const ready = async (s: Scratch): Promise<void> => {
   s.init('r')
   s.write('r/discern.toml', CONFIG)
   s.commit('r', 'set up')
-  const run = await s.discern('r', ['setup'])
+  const run = await discern(s, 'r', 'setup')
   assert.equal(run.exit, 0, run.err)
 }
 
 /** The hooks as another installation writes them. */
 const writeHooks = async (s: Scratch, program: NonNullable<DiscernOptions['program']>): Promise<void> => {
-  await s.discern('r', ['setup', '--uninstall'])
-  const run = await s.discern('r', ['setup'], { program: { version: '0.0.0-test', ...program } })
+  await discern(s, 'r', 'setup', '--uninstall')
+  const run = await s.discern('r', ['setup'], { program: { ...quickProgram(s), ...program } })
   assert.equal(run.exit, 0, run.err)
 }
 
@@ -33,24 +38,24 @@ const bare = (s: Scratch): { readonly PATH: string } => {
 test('doctor says in one line that everything works, and with -v what was tested', async t => {
   const s = scratch(t)
   await ready(s)
-  const short = await s.discern('r', ['doctor'])
+  const short = await discern(s, 'r', 'doctor')
   assert.equal(short.out, 'tested: 14 ok, 0 with a warning, 0 failed\n')
   assert.equal(short.exit, 0, short.err)
-  const long = await s.discern('r', ['doctor', '-v'])
+  const long = await discern(s, 'r', 'doctor', '-v')
   const version = s
     .git('r', 'version')
     .replace(/^git version ([\d.]+).*$/, '$1')
     .replace(/\.$/, '')
   const git = `${s.path('r')}/.git`
   assert.equal(
-    long.out.replace(/git-discern \d\S*/, 'git-discern <version>'),
+    long.out,
     [
       `  git           ok: git ${version}; hooks are files here`,
       `  hooks         ok: post-merge: ours, ${git}/hooks/post-merge`,
       `  hooks         ok: post-rewrite: ours, ${git}/hooks/post-rewrite`,
       `  hooks         ok: reference-transaction: ours, ${git}/hooks/reference-transaction`,
       `  node          ok: ${process.version} at ${process.execPath}`,
-      `  launcher      ok: git-discern <version> at ${launcher}`,
+      `  launcher      ok: git-discern 1.2.3 at ${s.path('quick/git-discern')}`,
       '  missed hooks  ok: no hook was missed',
       '  config        ok: discern.toml loads: 1 job, 0 scope gates',
       '  trunk         ok: main: discern.toml says so',
@@ -75,7 +80,7 @@ test('doctor in a repository that was never set up names the one command that do
   ])
   assert.equal(run.result.error, 'doctor_failed')
   assert.deepEqual(run.result.hints, ['git discern setup'])
-  const text = await s.discern('r', ['doctor'])
+  const text = await discern(s, 'r', 'doctor')
   assert.equal(
     text.err,
     'git discern: 2 things are wrong: hooks: not installed (post-merge, post-rewrite, reference-transaction); this repository has no discern.toml\n  next: git discern setup\n',
@@ -90,7 +95,7 @@ test('case 2: a linked worktree without the directory of a relative core.hooksPa
   s.write('r/.git/info/exclude', '.husky\n')
   s.write('r/discern.toml', CONFIG)
   s.commit('r', 'set up')
-  const set = await s.discern('r', ['setup'])
+  const set = await discern(s, 'r', 'setup')
   assert.equal(set.exit, 0, set.err)
   assert.deepEqual((await diagnose(s, 'r')).wrong, [])
   s.git('r', 'worktree', 'add', '-q', '../wt', '-b', 'wt')
@@ -124,7 +129,7 @@ test('case 7: doctor sees a hook that another manager displaced, and refresh bri
   const { wrong, run } = await diagnose(s, 'r')
   assert.deepEqual(wrong, ['failed: hooks: displaced by another manager (post-merge)'])
   assert.deepEqual(run.result.hints, ['git discern refresh'])
-  const refreshed = await s.discern('r', ['refresh'])
+  const refreshed = await discern(s, 'r', 'refresh')
   assert.match(refreshed.out, /^ {2}hook post-merge +installed in .*; the hook that stood there runs first$/m)
   assert.deepEqual((await diagnose(s, 'r')).wrong, [])
   assert.equal(s.read('r/.git/hooks/post-merge.pre-discern'), '#!/bin/sh\n')
@@ -145,7 +150,7 @@ test('case 9: a recorded Node that is gone is a warning while another is on the 
   assert.equal(node?.next_action, 'git discern refresh')
   const alone = await diagnose(s, 'r', { env: bare(s) })
   assert.equal(alone.about('node')[0]?.verdict, 'failed')
-  assert.equal((await s.discern('r', ['refresh'])).exit, 0)
+  assert.equal((await discern(s, 'r', 'refresh')).exit, 0)
   assert.deepEqual((await diagnose(s, 'r')).wrong, [])
 })
 
@@ -166,7 +171,7 @@ test('case 9: doctor starts Node and git discern with the PATH of a program that
     `#!/bin/sh\nprintf '%s\\n' "$PATH" >>'${s.path('seen')}'\nexec '${process.execPath}' "$@"\n`,
     0o755,
   )
-  await writeHooks(s, { node: wrapper })
+  await writeHooks(s, { node: wrapper, launcher })
   s.write('seen', '')
   const run = await s.discern('r', ['doctor', '--json'])
   assert.equal(run.exit, 0)
@@ -190,7 +195,7 @@ test('case 89: doctor names hooks made by another version, and a git discern tha
   )
   const alone = await diagnose(s, 'r', { env: bare(s) })
   assert.equal(alone.about('launcher')[0]?.verdict, 'failed')
-  assert.equal((await s.discern('r', ['refresh'])).exit, 0)
+  assert.equal((await discern(s, 'r', 'refresh')).exit, 0)
   assert.deepEqual((await diagnose(s, 'r')).wrong, [])
 })
 
@@ -200,10 +205,10 @@ test('case 9: doctor counts the hooks that could not run, and refresh forgets th
   s.write('r/.git/discern/missed-hooks', 'post-merge 0\npost-merge 0\npost-rewrite amend\n')
   const { wrong } = await diagnose(s, 'r')
   assert.deepEqual(wrong, ['warning: hooks found no Node or no git discern: post-merge 2 times, post-rewrite once'])
-  const dry = await s.discern('r', ['refresh', '--dry-run'])
+  const dry = await discern(s, 'r', 'refresh', '--dry-run')
   assert.match(dry.out, /^ {2}missed hooks +3 runs made up for and forgotten$/m)
   assert.equal((await diagnose(s, 'r')).wrong.length, 1)
-  await s.discern('r', ['refresh'])
+  await discern(s, 'r', 'refresh')
   assert.deepEqual((await diagnose(s, 'r')).wrong, [])
 })
 
@@ -231,7 +236,7 @@ test('doctor shows where a discern.toml is wrong, here or on the trunk', async t
 test('doctor warns of a discern.toml without a command, since done would prove nothing', async t => {
   const s = scratch(t)
   s.init('r')
-  await s.discern('r', ['setup'])
+  await discern(s, 'r', 'setup')
   const { wrong } = await diagnose(s, 'r')
   assert.deepEqual(wrong, ['warning: discern.toml loads, and names no command: done would prove nothing'])
 })
@@ -266,7 +271,7 @@ test('case 57: doctor warns of a shallow clone, and works in it', async t => {
   const s = scratch(t)
   await ready(s)
   s.git('.', 'clone', '-q', '--depth', '1', `file://${s.path('r')}`, 'shallow')
-  assert.equal((await s.discern('shallow', ['setup'])).exit, 0)
+  assert.equal((await discern(s, 'shallow', 'setup')).exit, 0)
   const { wrong, run } = await diagnose(s, 'shallow')
   assert.equal(run.exit, 0)
   assert.deepEqual(wrong, ['warning: a shallow clone: part of the history is not here, so some facts cannot be had'])
@@ -286,4 +291,33 @@ test('case 45: doctor fails when notes are to be by an identity that git does no
     'failed: no Proof note can be written: DISCERN_NO_ATTRIBUTION is set, and git knows no name and address',
   ])
   assert.deepEqual((await diagnose(s, 'r')).wrong, [])
+})
+
+test('case 88: doctor starts a git discern whose path no shell takes as it is', async t => {
+  const s = scratch(t)
+  await ready(s)
+  const odd = s.write("it's $HOME & \u00fc/git-discern", `#!/bin/sh\nexec '${launcher}' "$@"\n`, 0o755)
+  await writeHooks(s, { launcher: odd })
+  const { about, wrong } = await diagnose(s, 'r', { program: { launcher: odd } })
+  assert.deepEqual(wrong, [])
+  assert.match(about('launcher')[0]?.evidence ?? '', /^git-discern \d/)
+  assert.ok(about('launcher')[0]?.evidence.endsWith(` at ${odd}`))
+})
+
+test('doctor tests the git discern on the PATH where a project calls it from hooks of its own', async t => {
+  const s = scratch(t)
+  s.init('r')
+  s.write('r/discern.toml', CONFIG)
+  for (const event of ['post-merge', 'post-rewrite']) {
+    s.write(`r/hooks/${event}`, `#!/bin/sh\ngit discern hook ${event} "$@"\n`, 0o755)
+  }
+  s.commit('r', 'own hooks')
+  s.git('r', 'config', 'core.hooksPath', 'hooks')
+  assert.equal((await discern(s, 'r', 'setup')).exit, 0)
+  assert.equal(s.git('r', 'status', '--porcelain'), '')
+  const { about, wrong } = await diagnose(s, 'r')
+  assert.deepEqual(wrong, [])
+  assert.match(about('launcher')[0]?.evidence ?? '', /^git-discern \d\S* on the PATH$/)
+  const alone = await diagnose(s, 'r', { env: bare(s) })
+  assert.equal(alone.about('launcher')[0]?.verdict, 'failed')
 })

@@ -123,6 +123,20 @@ test('setup on a branch that lags behind a trunk with a discern.toml does not wr
   assert.deepEqual(refreshed.result.data?.['proof_notes_fetch_changed'], [])
 })
 
+test('setup refuses while the discern.toml of the trunk is wrong, rather than write another one', async t => {
+  const s = scratch(t)
+  s.init('r')
+  s.git('r', 'branch', 'old')
+  s.write('r/discern.toml', '[repository\n')
+  s.commit('r', 'adopt')
+  s.git('r', 'switch', '-q', 'old')
+  const before = snapshot(s.path('r'))
+  const run = await s.discern('r', ['setup', '--json'])
+  assert.equal(run.result.error, 'invalid_config')
+  assert.match(run.result.message ?? '', /^[0-9a-f]{12}:discern\.toml:1: /)
+  assert.deepEqual(snapshot(s.path('r')), before)
+})
+
 test('setup in a repository without commits names the branch that the first one will make', async t => {
   const s = scratch(t)
   s.git('.', 'init', '-q', '-b', 'first', 'r')

@@ -121,9 +121,20 @@ test('setup --uninstall restores hooks and configuration byte for byte, and keep
   assert.deepEqual(after, before)
   assert.ok(toml)
   assert.ok(existsSync(s.path('r/.git/discern/completion/records/x.json')))
-  assert.match(done.out, /^ {2}discern\.toml +kept: it belongs to the project$/m)
-  assert.match(done.out, /^ {2}Proof notes +kept: refs\/notes\/discern and what was fetched$/m)
-  assert.match(done.out, /^ {2}records +kept: .*\/\.git\/discern$/m)
+  const hooks = `${s.path('r')}/.git/hooks`
+  assert.equal(
+    done.out,
+    [
+      `  hook post-merge             put back what stood there: ${hooks}/post-merge`,
+      `  hook post-rewrite           put back what stood there: ${hooks}/post-rewrite`,
+      `  hook reference-transaction  removed ${hooks}/reference-transaction`,
+      '  fetch from origin           the mapping was removed',
+      '  discern.toml                kept: it belongs to the project',
+      '  Proof notes                 kept: refs/notes/discern and what was fetched',
+      `  records                     kept: ${s.path('r')}/.git/discern`,
+      '',
+    ].join('\n'),
+  )
   const again = await s.discern('r', ['setup', '--uninstall'])
   assert.match(again.out, /^nothing had to change$/m)
 })
@@ -203,8 +214,10 @@ test('case 3: a hooks directory outside the repository is left alone to the byte
   s.init('r')
   s.git('r', 'remote', 'add', 'origin', '../up')
   const before = snapshot(s.path('home'))
-  const dry = await s.discern('r', ['setup', '--dry-run'])
+  const dry = await s.discern('r', ['setup', '--dry-run', '--json'])
   assert.equal(dry.exit, 3)
+  assert.equal(dry.result.dry_run, true)
+  assert.ok(!existsSync(s.path('r/discern.toml')))
   const run = await s.discern('r', ['setup', '--json'])
   assert.equal(run.exit, 3)
   assert.deepEqual(snapshot(s.path('home')), before)

@@ -11,6 +11,11 @@ export interface Found {
   readonly next_action?: string
 }
 
+/** Another installation, whose program only says its version: starting the real one again and again would test the same. */
+export const quickProgram = (s: Scratch): { readonly launcher: string } => ({
+  launcher: s.write('quick/git-discern', '#!/bin/sh\necho git-discern 1.2.3\n', 0o755),
+})
+
 export interface Diagnosis {
   readonly run: DiscernRun
   /** Everything that was found about one subject. */
