@@ -60,6 +60,7 @@ export type AdvisoryKind =
   | 'note-not-evidence'
   | 'notes-restored'
   | 'notes-conflict'
+  | 'notes-unmerged'
   | 'notes-mapping-forced'
   | 'notes-mapping-failed'
   | 'gate-output-incomplete'

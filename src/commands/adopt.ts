@@ -7,6 +7,8 @@ import { type Convergence, convergeNotes, NOTES_REF, type NotesConflict, notesWr
 import { sameClaim } from '../proof/envelope.ts'
 import { type MappingResult, type Publication, publicationOf, reconcileMapping, trackingRefs } from '../proof/remote.ts'
 import type { Advisory } from '../result.ts'
+import { mappingAdvisories } from './advise.ts'
+import { type NotesState, readNotesState } from './notes-state.ts'
 import type { Situation } from './situation.ts'
 
 export interface Adoption {
@@ -48,7 +50,10 @@ export const adoptFetched = async (
     fetch,
     publication: await publicationOf(worktree, entries, refs, tip, conflicts),
     advisories: [
-      ...(convergence ? convergenceAdvisories(convergence) : []),
+      ...(convergence
+        ? convergenceAdvisories(convergence)
+        : stateAdvisories(await readNotesState(worktree, entries, refs))),
+      ...mappingAdvisories(entries),
       ...(fetch?.errors ?? []).map(
         ({ remote, reason }) =>
           ({
@@ -90,3 +95,17 @@ export const convergenceAdvisories = ({ restored, conflicts, failure }: Converge
       ]
     : []),
 ]
+
+/** The same as far as it can be seen without moving anything. */
+const stateAdvisories = ({ lost, unmerged }: NotesState): readonly Advisory[] =>
+  lost || unmerged.length > 0
+    ? [
+        {
+          kind: 'notes-unmerged',
+          evidence: lost
+            ? `something overwrote ${NOTES_REF}`
+            : `fetched notes are not yet adopted: ${unmerged.join(', ')}`,
+          next_action: 'git discern notes merge',
+        },
+      ]
+    : []

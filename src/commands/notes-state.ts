@@ -1,8 +1,7 @@
 /** What the notes refs lack, found out without moving them. */
 import type { ConfigEntry } from '../git/config.ts'
 import { LOCAL_NOTES_REF, NOTES_REF, OVERWRITTEN_NOTES_REF } from '../git/notes.ts'
-import { isAncestor, type Ref } from '../git/refs.ts'
-import type { Place } from '../git/run.ts'
+import { isAncestor, type Ref, type Shared } from '../git/refs.ts'
 import { trackingRefs } from '../proof/remote.ts'
 
 export interface NotesState {
@@ -17,7 +16,7 @@ export interface NotesState {
  * cannot follow, as in a shallow clone, counts as taken in.
  */
 export const readNotesState = async (
-  place: Place,
+  place: Shared,
   entries: readonly ConfigEntry[],
   refs: ReadonlyMap<string, Ref>,
 ): Promise<NotesState> => {

@@ -67,7 +67,7 @@ export const run = async (context: Context, call: Call): Promise<Result> => {
     ],
     hints: work.hints(
       pending.length > 0,
-      publication.some(({ state }) => state === 'behind') ? published?.command : undefined,
+      publication.some(({ state }) => state === 'behind' || state === 'unknown') ? published?.command : undefined,
     ),
   }
 }

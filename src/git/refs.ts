@@ -1,4 +1,6 @@
 /** Refs: read in one process, moved only together with the value that was read (design 3). Full names everywhere. */
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { git, gitOutput, type Place } from './run.ts'
 
 export interface Ref {
@@ -60,11 +62,22 @@ export const resolveCommit = async (place: Place, name: string): Promise<string 
   return run.exitCode === 0 ? run.stdout.toString('utf8').trim() : undefined
 }
 
-/** Whether `ancestor` is reachable from `descendant`; `undefined` when git cannot tell, as in a shallow clone. */
-export const isAncestor = async (place: Place, ancestor: string, descendant: string): Promise<boolean | undefined> => {
+/** Where git runs, and where it keeps what all worktrees share. */
+export type Shared = Place & { readonly commonDir: string }
+
+/** Whether history ends here because it was never fetched, so that "not found" proves nothing (case 57). No git process. */
+export const isShallow = async ({ commonDir }: Shared): Promise<boolean> =>
+  (await stat(join(commonDir, 'shallow')).catch(() => undefined)) !== undefined
+
+/**
+ * Whether `ancestor` is reachable from `descendant`; `undefined` when git cannot tell: a commit is missing, or the answer is no
+ * and history is cut off. One git process.
+ */
+export const isAncestor = async (place: Shared, ancestor: string, descendant: string): Promise<boolean | undefined> => {
   if (ancestor === descendant) return true
   const run = await git(place, ['merge-base', '--is-ancestor', ancestor, descendant])
-  return run.exitCode === 0 ? true : run.exitCode === 1 ? false : undefined
+  if (run.exitCode === 0) return true
+  return run.exitCode === 1 && !(await isShallow(place)) ? false : undefined
 }
 
 /** `refs/heads/x` as people write it; other refs keep their full name. */

@@ -1,8 +1,7 @@
 /** How far the notes of this repository have come to each remote, as far as the last fetch can tell. */
 import { type ConfigEntry, remoteNames } from '../git/config.ts'
 import { NOTES_REF, type NotesConflict } from '../git/notes.ts'
-import { isAncestor, type Ref } from '../git/refs.ts'
-import type { Place } from '../git/run.ts'
+import { isAncestor, type Ref, type Shared } from '../git/refs.ts'
 import { isRefName, trackingRef } from './refspec.ts'
 
 /**
@@ -22,7 +21,7 @@ export interface Publication {
 }
 
 const compare = async (
-  place: Place,
+  place: Shared,
   ours: string | undefined,
   theirs: string | undefined,
 ): Promise<PublicationState> => {
@@ -38,7 +37,7 @@ const compare = async (
  * processes for each remote that holds other notes than ours.
  */
 export const publicationOf = (
-  place: Place,
+  place: Shared,
   entries: readonly ConfigEntry[],
   refs: ReadonlyMap<string, Ref>,
   tip: string | undefined,

@@ -24,7 +24,7 @@ interface StatusData {
   readonly dirty: readonly string[]
   readonly pending_notes: readonly { readonly commit: string; readonly branch: string }[]
   readonly proof_notes: {
-    readonly fetch: { readonly added?: readonly string[] }
+    readonly fetch?: { readonly added?: readonly string[] }
     readonly publication: readonly { readonly remote: string; readonly state: string; readonly command?: string }[]
   }
   readonly projection: { readonly omitted: Readonly<Record<string, number>> }
@@ -40,6 +40,14 @@ const RELATIONS: Readonly<Record<string, string>> = {
   landed: 'already on the trunk',
   'no-trunk': 'there is no local trunk',
   unknown: 'history is missing, the relation is unknown',
+}
+
+/** What is said of notes that a remote does not have; nothing is said of published ones. */
+const PUBLICATION: Readonly<Record<string, string>> = {
+  behind: 'not yet published to',
+  unknown: 'not yet published, as far as is known here, to',
+  diverged: 'the histories differ here and at',
+  conflict: 'two Proofs of one commit stand here and at',
 }
 
 const landedRow = (data: StatusData): Row => {
@@ -71,10 +79,10 @@ export const view = (result: Result): readonly Block[] => {
   }
   rows.push(landedRow(data))
   for (const { remote, state } of data.proof_notes.publication) {
-    if (state !== 'published' && state !== 'unknown')
-      rows.push(['notes', `${state === 'behind' ? 'not yet published to' : `${state} with`} ${remote}`, 'warn'])
+    const words = PUBLICATION[state]
+    if (words) rows.push(['notes', `${words} ${remote}`, 'warn'])
   }
-  for (const remote of data.proof_notes.fetch.added ?? []) rows.push(['fetch', `added ${remote}`])
+  for (const remote of data.proof_notes.fetch?.added ?? []) rows.push(['fetch', `added ${remote}`])
   for (const { branch, commit } of data.pending_notes)
     rows.push(['owed', `the note of ${branch} at ${short(commit)}`, 'warn'])
   const blocks: Block[] = [{ kind: 'rows', rows }]
