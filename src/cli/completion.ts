@@ -7,17 +7,13 @@ import { type Command, commands, commonFlags, type Flag } from '../commands/comm
 /** What can be offered in one place. */
 type Offer =
   | { readonly kind: 'words'; readonly words: readonly string[] }
-  | { readonly kind: 'branches' | 'commits' | 'files' | 'folders' | 'nothing' }
+  | { readonly kind: 'branches' | 'commits' | 'folders' | 'nothing' }
 
+/** What a placeholder of the command table stands for; one that is not here is free text. */
 const OFFERS: Readonly<Record<string, Offer['kind']>> = {
   branch: 'branches',
-  effort: 'branches',
   commit: 'commits',
   revision: 'commits',
-  ref: 'commits',
-  range: 'commits',
-  file: 'files',
-  path: 'files',
   directory: 'folders',
 }
 
@@ -53,7 +49,6 @@ const bashOffer = (offer: Offer): string => {
       return '__git_discern_refs refs/heads'
     case 'commits':
       return '__git_discern_refs refs/heads refs/tags refs/remotes'
-    case 'files':
     case 'folders':
       return 'return 0 # the names of files, which the shell completes by itself'
     case 'nothing':
@@ -252,8 +247,6 @@ const zshAction = (offer: Offer): string => {
       return ' _git-discern-refs refs/heads'
     case 'commits':
       return ' _git-discern-refs refs/heads refs/tags refs/remotes'
-    case 'files':
-      return '_files'
     case 'folders':
       return '_files -/'
     case 'nothing':

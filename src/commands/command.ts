@@ -9,7 +9,7 @@ export interface Flag {
   /** Without the leading dashes. */
   readonly name: string
   readonly short?: string
-  /** Name of the value in help; absent for a switch. */
+  /** Name of the value in help, or the words allowed, as `local|remote`; absent for a switch. */
   readonly value?: string
   readonly repeatable?: true
   readonly summary: string
@@ -169,7 +169,7 @@ export const commands: readonly Command[] = [
       'list prints the notes of this repository; merge adopts the fetched ones; resolve decides between two different Proofs for one commit and records the decision as a merge.',
     operands: 'list | merge | resolve <commit>',
     arity: [1, 2],
-    flags: [{ name: 'keep', value: 'side', summary: 'with resolve: local or remote' }],
+    flags: [{ name: 'keep', value: 'local|remote', summary: 'with resolve: the Proof that stands' }],
     examples: ['git discern notes list', 'git discern notes merge', 'git discern notes resolve HEAD --keep local'],
     load: () => import('./notes.ts'),
   },

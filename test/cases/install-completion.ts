@@ -67,6 +67,7 @@ for (const [how, before] of shells) {
     assert.deepEqual(offers('git discern setup --trunk=to'), ['topic '])
     assert.deepEqual(offers('git discern setup --trunk='), ['main ', 'topic '])
     assert.ok(offers('git discern notes ').includes('resolve '))
+    assert.deepEqual(offers('git discern notes resolve main --keep '), ['local ', 'remote '])
     assert.deepEqual(offers('git discern evaluate -- to'), ['topic '])
     assert.deepEqual(offers('git discern done x'), [])
   })
