@@ -25,7 +25,7 @@ const offerFor = (placeholder: string): Offer => {
 }
 
 /** `list | resolve <commit>` offers the two words and commits; `[<revision>]` offers commits. */
-export const operandOffers = (operands: string | undefined): readonly Offer[] => {
+const operandOffers = (operands: string | undefined): readonly Offer[] => {
   if (operands === undefined) return []
   const placeholders = [...operands.matchAll(/<([^<>]+)>/g)].map(match => offerFor(match[1] ?? ''))
   const words = operands

@@ -104,7 +104,7 @@ const exitStatus = (): string[] => [
 ]
 
 /** `git-discern.1`: the verbs in their groups, and what all of them share. */
-export const programPage = (version: string): string =>
+const programPage = (version: string): string =>
   [
     ...head('git-discern', 'turn "it\'s done" into evidence bound to one commit', version),
     '.SH SYNOPSIS',
@@ -147,7 +147,7 @@ export const programPage = (version: string): string =>
   ].join('\n')
 
 /** `git-discern-<verb>.1`. */
-export const commandPage = (command: Command, version: string): string =>
+const commandPage = (command: Command, version: string): string =>
   [
     ...head(pageName(command), command.summary, version),
     '.SH SYNOPSIS',
