@@ -4,18 +4,12 @@
  * descendant may hold the pipe for ever (case 82).
  */
 import { platform } from 'node:os'
-import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as turn } from 'node:timers/promises'
 import { reasonOf } from '../errors.ts'
-import {
-  JOB_DRAIN_LIMIT_MS,
-  JOB_KILL_LIMIT_MS,
-  JOB_OUTPUT_LIMIT_BYTES,
-  JOB_POLL_MS,
-  JOB_TERMINATION_GRACE_MS,
-} from '../limits.ts'
+import { JOB_DRAIN_LIMIT_MS, JOB_KILL_LIMIT_MS, JOB_OUTPUT_LIMIT_BYTES, JOB_TERMINATION_GRACE_MS } from '../limits.ts'
 import { type Capture, openCapture } from './capture.ts'
 import { commandEnvironment } from './environment.ts'
-import { endGroup, type Group, groupAlive, groupOf, holdGroup, type Survivor } from './processes.ts'
+import { endGroup, type Group, groupAlive, groupOf, holdGroup, pollUntil, type Survivor } from './processes.ts'
 
 export type { Survivor } from './processes.ts'
 
@@ -275,10 +269,7 @@ const settled = async (piped: Promise<void>, group: Group, limitMs: number): Pro
     ended = true
   })
   await within(watched, limitMs)
-  if (!ended) return
-  for (let waited = 0; waited < limitMs && groupAlive(group); waited += JOB_POLL_MS) {
-    await pause(JOB_POLL_MS)
-  }
+  if (ended) await pollUntil(() => !groupAlive(group), limitMs)
 }
 
 /** The value, or `undefined` after `limitMs`. Leaves no timer behind. */

@@ -149,11 +149,17 @@ const isSame = (one: Survivor): boolean => {
   return now !== undefined && now.started === (one as Process).started
 }
 
-const gone = async (group: Group, found: readonly Survivor[], limitMs: number): Promise<void> => {
-  for (let waited = 0; waited < limitMs; waited += JOB_POLL_MS) {
-    if (PROC ? !found.some(isSame) : !send(groupTarget(group), 0)) return
-    await pause(JOB_POLL_MS)
-  }
+const gone = (group: Group, found: readonly Survivor[], limitMs: number): Promise<void> =>
+  pollUntil(() => (PROC ? !found.some(isSame) : !send(groupTarget(group), 0)), limitMs)
+
+/** Asks again and again until the answer is yes, for at most `limitMs`, however slowly a busy machine lets it ask. */
+export const pollUntil = async (isSo: () => boolean, limitMs: number): Promise<void> => {
+  let late = false
+  const timer = setTimeout(() => {
+    late = true
+  }, limitMs)
+  while (!isSo() && !late) await pause(JOB_POLL_MS)
+  clearTimeout(timer)
 }
 
 /** Rounds of SIGKILL: whoever was forked while the last round was under way is found by the next. */

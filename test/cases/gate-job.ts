@@ -259,6 +259,7 @@ test('case 82: output past the cap ends a command that may not print more', { sk
   const marker = `flood-${oddDuration(t)}.1`
   const result = await run(t, 'yes', {
     marker,
+    timeoutMs: 10_000,
     overflow: 'stop',
     stderr: 'apart',
     limits: { graceMs: 200, drainMs: 100, outputBytes: 256 * 1024 },

@@ -95,6 +95,8 @@ test('streamed output comes line by line with its job, and nothing in it can rea
   shown.event(output('a', Buffer.from([0xac, 0x0a])))
   shown.event(output('b', '\u001b[31mred\u001b[0m\u0007\u202e 10%\r100%\nrest'))
   assert.equal(shown.text(), 'a | one\nb | other\na | two €\nb | 100%\n')
+  shown.event(output('a', '\u001b[1;31mred\u001b[0m\n'))
+  assert.ok(shown.text().endsWith('a | red\n'))
   shown.event(output('a', 'bell\u0007 over\u202eride\n'))
   assert.ok(shown.text().endsWith('a | bell\\x07 over\\u202eride\n'))
   shown.event(end('b', 100))
@@ -233,7 +235,7 @@ test('on a real terminal nothing is wider than it, and the cursor is back', {
         const { sent, took } = await onTerminal(t, last)
         assert.ok(sent.includes('\u001b[?25l'), 'the cursor was hidden while the block was drawn')
         assert.equal(lastCursor(sent), '\u001b[?25h')
-        assert.match(sent, /check {4}0\.\ds {2}lint/)
+        assert.match(sent, /check +\d+\.\ds {2}lint/)
         assert.ok(sent.includes(`left   ${'long '.repeat(20).slice(0, 32)}…`), 'cut to 40 columns')
         if (stays) {
           const screen = openScreen()

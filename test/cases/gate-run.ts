@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
+import { appendFileSync, readdirSync, readFileSync } from 'node:fs'
 import { describe, type TestContext, test } from 'node:test'
 import type { ProgressEvent } from '../../src/context.ts'
 import { Interrupted } from '../../src/errors.ts'
@@ -26,10 +26,11 @@ interface Options extends Partial<Omit<GateInput, 'settings'>> {
   readonly signal?: AbortSignal
   readonly s?: Scratch
   readonly cwd?: string
+  readonly onEvent?: (event: ProgressEvent) => void
 }
 
 const gate = async (t: TestContext, plan: readonly PlannedJob[], options: Options = {}): Promise<Ran> => {
-  const { s = scratch(t), signal, settings, cwd, ...rest } = options
+  const { s = scratch(t), signal, settings, cwd, onEvent, ...rest } = options
   const top = s.path('r')
   if (!options.s) {
     s.init('r')
@@ -39,6 +40,7 @@ const gate = async (t: TestContext, plan: readonly PlannedJob[], options: Option
   const events: ProgressEvent[] = []
   const progress = (event: ProgressEvent): void => {
     events.push(event)
+    onEvent?.(event)
   }
   const log = s.path('log')
   const context = contextFor(cwd ?? top, { ...s.env, LOG: log }, { ...(signal ? { signal } : {}), progress })
@@ -427,12 +429,18 @@ describe('a gate run', { concurrency: 4 }, () => {
   test('tests of two worktrees run one after the other, the second says whom it waits for', async t => {
     const s = scratch(t)
     s.init('r')
-    const long = `${say('+one')}; for i in $(seq 500); do grep -q lint "$LOG" && break; sleep 0.02; done; ${say('-one')}`
+    const both = 'grep -q lint "$LOG" && grep -q told "$LOG"'
+    const long = `${say('+one')}; for i in $(seq 500); do ${both} && break; sleep 0.02; done; ${say('-one')}`
     const first = gate(t, [planned('unit', 'test', long)], { s })
     await until(() => readLog(s).includes('+one'), 'the first tests run')
-    const second = await gate(t, [...unitPlan('two'), planned('lint', 'check', say('lint'))], { s })
+    const second = await gate(t, [...unitPlan('two'), planned('lint', 'check', say('lint'))], {
+      s,
+      onEvent: event => event.kind === 'note' && appendFileSync(s.path('log'), 'told\n'),
+    })
     await first
-    assert.deepEqual(readLog(s), ['+one', 'lint', '-one', '+two', '-two'], 'checks do not wait, tests do')
+    const order = readLog(s)
+    assert.deepEqual(order.slice(1, 3).sort(), ['lint', 'told'], 'checks do not wait')
+    assert.deepEqual([order[0], ...order.slice(3)], ['+one', '-one', '+two', '-two'])
     assert.ok(second.waitedMs > 0)
     assert.equal((await first).waitedMs, 0)
     assert.deepEqual(

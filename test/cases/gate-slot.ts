@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { test } from 'node:test'
+import { buryHolder } from '../../src/store/lock.ts'
 import { type SlotRequest, takeSlot } from '../../src/store/slot.ts'
 import { contextFor } from '../support/gate.ts'
 import { type Scratch, scratch } from '../support/scratch.ts'
@@ -73,4 +75,17 @@ test('many who want one slot each hold it alone', async t => {
     }),
   )
   assert.equal(most, 1)
+})
+
+test('of two who find the same dead holder, the later one leaves the file of the earlier in place', async t => {
+  const s = scratch(t)
+  const context = contextFor(s.dir, s.env)
+  const dead = { pid: 2 ** 22 + 1, host: hostname(), started: '', verb: 'done' }
+  const newer = `${JSON.stringify({ ...dead, pid: process.pid })}\n`
+  const path = s.write('lock', newer)
+  await buryHolder(path, dead, context)
+  assert.equal(s.read('lock'), newer)
+  s.write('lock', `${JSON.stringify(dead)}\n`)
+  await buryHolder(path, dead, context)
+  assert.deepEqual(readdirSync(s.dir).sort(), ['bin', 'home'])
 })
