@@ -588,6 +588,7 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT
+trap 'exit 141' PIPE
 trap 'exit 143' TERM
 
 what=install

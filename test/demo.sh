@@ -14,6 +14,7 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT
+trap 'exit 141' PIPE
 trap 'exit 143' TERM
 work=$(cd "$work" && pwd -P)
 

@@ -99,3 +99,14 @@ test('the demo cleans up when it is interrupted', async t => {
   assert.equal(exit, 143)
   assert.deepEqual(left(), [])
 })
+
+test('nothing is left behind when the reader goes away', t => {
+  const s = scratch(t)
+  const { env, left } = place(s)
+  const script = join(sharedSource(), 'install.sh')
+  const shown = s.sh('.', `sh '${script}' --demo | head -n 8`, env)
+  assert.match(shown.out, /\$ git clone/)
+  assert.deepEqual(left(), [])
+  s.sh('.', `sh '${script}' --prefix '${s.path('prefix')}' | head -n 1`, env)
+  assert.deepEqual(left(), [])
+})
