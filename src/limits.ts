@@ -66,6 +66,10 @@ export const SEQUENCE_KEEP_COUNT = 64
 export const HOOK_LIMIT_BYTES = 1024 * 1024
 /** Largest list of missed hooks that is read; the hooks themselves stop at a hundred lines (case 9). */
 export const HOOK_MISSED_LIMIT_BYTES = 64 * 1024
+/** How much newer than the configuration the hooks' stamp is at least: less than a tick of a file system's clock. */
+export const HOOK_STAMP_TICK_MS = 1
+/** How far the stamp stays behind the clock, so that a shell that compares whole seconds sees every later change (design 5). */
+export const HOOK_STAMP_REST_MS = 1_000
 /** First git version whose hooks can be defined in the configuration (case 8). */
 export const CONFIG_HOOKS_GIT_VERSION = [2, 54] as const
 /** Oldest git version that is supported. */

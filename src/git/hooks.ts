@@ -2,7 +2,7 @@
 import { rmdir, stat, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Refusal, reasonOf } from '../errors.ts'
-import { CONFIG_HOOKS_GIT_VERSION, HOOK_MISSED_LIMIT_BYTES } from '../limits.ts'
+import { CONFIG_HOOKS_GIT_VERSION, HOOK_MISSED_LIMIT_BYTES, HOOK_STAMP_REST_MS, HOOK_STAMP_TICK_MS } from '../limits.ts'
 import { adminFolder, readAdmin, removeAdmin, writeAdmin } from '../store/admin.ts'
 import { readRegularFile, removeFile, replaceFile } from '../store/file.ts'
 import type { ConfigEntry } from './config.ts'
@@ -209,14 +209,15 @@ export const touchHookStamp = async (repository: HooksRepository): Promise<void>
       ),
     ),
   )
+  const seen = Math.max(...times)
   const stamp = adminFolder(repository, 'hook-stamp')
-  // The shell asks which is newer, and within a tick of the clock it could not tell.
-  const seconds = (Math.max(...times) + 1) / 1000
   try {
-    await utimes(stamp, seconds, seconds).catch(async () => {
-      await replaceFile(stamp, '')
-      await utimes(stamp, seconds, seconds)
-    })
+    await replaceFile(stamp, '')
+    // The shell asks which is newer. Within a tick of the clock it could not tell, and some shells compare whole seconds: a
+    // file that has rested for a while can be left behind by that much without missing the next change.
+    const { mtimeMs: now } = await stat(stamp)
+    const seconds = Math.max(seen + HOOK_STAMP_TICK_MS, now - HOOK_STAMP_REST_MS) / 1000
+    await utimes(stamp, seconds, seconds)
   } catch {
     // A place that cannot be written to only loses the shortcut.
   }

@@ -30,6 +30,12 @@ export const olderGit = (s: Scratch): string => {
   return dirname(s.write('older/git', shim, 0o755))
 }
 
+/** Makes every git of these cases an older one, where hooks are files. */
+export const filesOnly = (s: Scratch): Scratch => {
+  if (isNew) s.env['PATH'] = `${olderGit(s)}:${s.env['PATH']}`
+  return s
+}
+
 /** Runs `work` with the repository around a directory, opened as a verb would open it. */
 export const inRepository = async <T>(
   s: Scratch,

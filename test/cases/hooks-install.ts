@@ -149,7 +149,7 @@ test('case 6: the standing hook runs first with its arguments, environment and s
     s.git('r', 'checkout', '-q', 'main')
     const done = s.tryGit('r', 'merge', '-q', 'side')
     assert.deepEqual([done.exit, done.out, done.err], [0, '', 'mine 0\n'])
-    return s.read('got').replace(/^(_|PPID|GITHEAD_.*)=.*\n/gm, '')
+    return s.read('got').replace(/^(_|PPID|SHLVL|OLDPWD|GITHEAD_.*)=.*\n/gm, '')
   }
   const environment = merge()
   const before = picture(s.path('r/.git/hooks'))
