@@ -80,7 +80,8 @@ export const readStub = (bytes: Buffer): StubReading => {
   if (event === undefined) return { kind: 'foreign' }
   const seal = new RegExp(`^#!/bin/sh\n${MARKER}\\S+\n${SEAL}([0-9a-f]{64})\n`).exec(text)
   if (!seal || sha256(bytes.subarray(seal[0].length)) !== seal[1]) return { kind: 'edited', event }
-  const value = (name: string): string => fromShellText(new RegExp(`^(?:# )?${name}='(.*)'$`, 'm').exec(text)?.[1] ?? '')
+  const value = (name: string): string =>
+    fromShellText(new RegExp(`^(?:# )?${name}='(.*)'$`, 'm').exec(text)?.[1] ?? '')
   return {
     kind: 'intact',
     event,

@@ -1,0 +1,2 @@
+import './cases/cli.ts'
+import './cases/done-gate.ts'
