@@ -1,6 +1,7 @@
 /**
  * Builds `dist/`: one validator per JSON contract, compiled by ajv, and the bundle that `git-discern` runs.
  */
+import { spawnSync } from 'node:child_process'
 import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -43,24 +44,24 @@ const targets = [
     : []),
 ]
 
-for (const [name, reference] of targets) {
-  const validate = ajv.getSchema(reference)
-  if (!validate) throw new Error(`no contract ${reference}`)
-  const entry = `${dist}validators/${name}.entry.cjs`
-  await writeFile(entry, standalone.default(ajv, validate))
-  await build({
-    entryPoints: [entry],
-    outfile: `${dist}validators/${name}.cjs`,
-    bundle: true,
-    platform: 'node',
-    target: 'node20',
-    format: 'cjs',
-    minify: true,
-    logLevel: 'warning',
-    absWorkingDir: root,
-  })
-  await rm(entry)
-}
+/** One module for all of them, since they share most of their parts; each is compiled by ajv here and by nobody later. */
+const exported = name => name.replaceAll(/-(.)/g, (_, letter) => letter.toUpperCase())
+await writeFile(
+  `${dist}validators/entry.cjs`,
+  standalone.default(ajv, Object.fromEntries(targets.map(([name, reference]) => [exported(name), reference]))),
+)
+await build({
+  entryPoints: [`${dist}validators/entry.cjs`],
+  outfile: `${dist}validators/all.cjs`,
+  bundle: true,
+  platform: 'node',
+  target: 'node20',
+  format: 'cjs',
+  minify: true,
+  logLevel: 'warning',
+  absWorkingDir: root,
+})
+await rm(`${dist}validators/entry.cjs`)
 
 const { version } = JSON.parse(await readFile(`${root}package.json`, 'utf8'))
 
@@ -83,6 +84,9 @@ for (const name of rare) {
   })
 }
 
+const injected = `${dist}validators/bundled.mjs`
+await writeFile(injected, `export const bundledValidators = () => require('./all.cjs')\n`)
+
 /**
  * One CommonJS file: starting Node's module loader for ES modules alone would cost a quarter of a bare start. Modules that are
  * imported lazily stay lazy inside it.
@@ -90,10 +94,11 @@ for (const name of rare) {
 await build({
   ...common,
   entryPoints: [`${root}src/cli/main.ts`],
-  outfile: `${dist}git-discern.js`,
+  outfile: `${dist}program.js`,
   minifySyntax: true,
   minifyWhitespace: true,
   supported: { 'dynamic-import': false },
+  inject: [injected],
   define: {
     DISCERN_BUNDLE: 'true',
     DISCERN_VERSION: JSON.stringify(version),
@@ -111,6 +116,28 @@ await build({
     },
   ],
 })
+
+/**
+ * Compiling the program takes a third of a bare start, so V8's own record of a compilation is kept beside it. V8 ignores a record
+ * that another Node made; the program then starts all the same.
+ */
+const starter = `'use strict'
+const { readFileSync, writeSync } = require('node:fs')
+const start = () => {
+  const filename = __dirname + '/program.js'
+  let cachedData
+  try { cachedData = readFileSync(filename + '.cache') } catch {}
+  const source = '(function(exports,require,module,__filename,__dirname){' + readFileSync(filename, 'latin1') + '\\n})'
+  const script = new (require('node:vm').Script)(source, { filename, cachedData })
+  const record = process.env.DISCERN_RECORD_COMPILATION
+  if (record) process.on('exit', () => require('node:fs').writeFileSync(record, script.createCachedData()))
+  script.runInThisContext()(exports, require, module, filename, __dirname)
+}
+if (process.argv.length === 3 && process.argv[2] === '--version') writeSync(1, 'git-discern ${version}\\n')
+else start()
+`
+await rm(`${dist}program.js.cache`, { force: true })
+await writeFile(`${dist}git-discern.js`, starter)
 
 // The manual pages and the completion scripts come out of the command table itself.
 const generator = `${dist}generator.mjs`
@@ -134,6 +161,13 @@ await rm(generator)
 
 // Written last: a build that was cut short has no such file.
 await writeFile(`${dist}package.json`, '{"type":"commonjs"}\n')
+
+// A run that uses what most runs use, so that the record knows those functions too. It may fail: outside a checkout it does.
+spawnSync(process.execPath, [`${dist}git-discern.js`, 'status', '-q'], {
+  cwd: root,
+  env: { ...process.env, DISCERN_RECORD_COMPILATION: `${dist}program.js.cache`, GIT_OPTIONAL_LOCKS: '0' },
+  stdio: 'ignore',
+})
 
 // What an earlier build left. Until here the standing program could still be started, also when this build had failed.
 for (const entry of await readdir(dist, { recursive: true, withFileTypes: true })) {

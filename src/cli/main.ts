@@ -62,7 +62,6 @@ const start = async (): Promise<void> => {
     })
   }
   const closers: (() => void | Promise<void>)[] = []
-  const interactive = process.stdin.isTTY === true && process.stderr.isTTY === true && !machine
   const context: Context = {
     // For an alias git changes to the top level and says where the user stood (case 90). With GIT_DIR set this is a hook,
     // whose relative GIT_DIR holds only from where git started it.
@@ -78,7 +77,10 @@ const start = async (): Promise<void> => {
     platform: `${process.platform}-${process.arch}`,
     signal: aborter.signal,
     progress: progress.event,
-    confirm: interactive ? confirmAtTerminal : undefined,
+    // Asked for by few verbs, and looking at standard input costs more than many a git process.
+    get confirm() {
+      return !machine && process.stdin.isTTY === true && process.stderr.isTTY === true ? confirmAtTerminal : undefined
+    },
     defer: close => closers.push(close),
   }
   let exit = 70

@@ -3,7 +3,15 @@
  * remote that came later (design 4.4, 4.5; cases 16, 31, 35). It moves notes refs and adds configuration, nothing else.
  */
 import type { Context } from '../context.ts'
-import { type Convergence, convergeNotes, NOTES_REF, type NotesConflict, notesWriter } from '../git/notes.ts'
+import {
+  type Convergence,
+  convergeNotes,
+  LOCAL_NOTES_REF,
+  NOTES_REF,
+  type NotesConflict,
+  notesWriter,
+  OVERWRITTEN_NOTES_REF,
+} from '../git/notes.ts'
 import { sameClaim } from '../proof/envelope.ts'
 import { type MappingResult, type Publication, publicationOf, reconcileMapping, trackingRefs } from '../proof/remote.ts'
 import type { Advisory } from '../result.ts'
@@ -33,9 +41,10 @@ export const adoptFetched = async (
 ): Promise<Adoption> => {
   const tracking = trackingRefs(entries)
   const before = refs.get(NOTES_REF)?.oid
-  const convergence: Convergence | undefined = write
-    ? await convergeNotes(worktree, { tracking, sameClaim, writer: notesWriter(context) })
-    : undefined
+  const convergence: Convergence | undefined =
+    write && !isConverged(refs, tracking)
+      ? await convergeNotes(worktree, { tracking, sameClaim, writer: notesWriter(context) })
+      : undefined
   const fetch =
     write && configuration
       ? await reconcileMapping(worktree, entries, configuration.repository.proofNotesMode, { removeWhenLocal: false })
@@ -64,6 +73,17 @@ export const adoptFetched = async (
       ),
     ],
   }
+}
+
+/** Whether the refs alone show that there is nothing to adopt and nothing to bring back. No git process. */
+const isConverged = (refs: Situation['refs'], tracking: readonly string[]): boolean => {
+  const tip = refs.get(NOTES_REF)?.oid
+  const others = tracking.map(ref => refs.get(ref)?.oid)
+  return (
+    refs.get(LOCAL_NOTES_REF)?.oid === tip &&
+    !refs.has(OVERWRITTEN_NOTES_REF) &&
+    others.every(oid => oid === undefined || oid === tip)
+  )
 }
 
 /** What a person must know of a convergence: what came back, what nobody decided, what could not be done. */

@@ -2,7 +2,7 @@
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
 import { type ConfigEntry, readConfig, remoteNames } from '../git/config.ts'
-import { LOCAL_NOTES_REF, NOTES_REF } from '../git/notes.ts'
+import { LOCAL_NOTES_REF, NOTES_REF, OVERWRITTEN_NOTES_REF } from '../git/notes.ts'
 import { type Ref, readRefs, shortBranch } from '../git/refs.ts'
 import { openWorktree, type Worktree } from '../git/repository.ts'
 import { operationInProgress, type WorktreeState, worktreeState } from '../git/worktrees.ts'
@@ -27,6 +27,7 @@ export interface Situation {
 const patterns = (trunk: string | undefined, remotes: readonly string[]): readonly string[] => [
   NOTES_REF,
   LOCAL_NOTES_REF,
+  OVERWRITTEN_NOTES_REF,
   ...remotes.map(remote => `refs/discern/remotes/${remote}/notes`),
   ...remotes.map(remote => `refs/remotes/${remote}/HEAD`),
   ...(trunk === undefined

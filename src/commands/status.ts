@@ -95,13 +95,12 @@ const relate = async ({ worktree, state, trunk, refs }: Situation): Promise<Rela
   if (state.branch === trunk.ref || state.branch === trunk.target) return 'on-trunk'
   if (tip === undefined) return 'no-trunk'
   if (state.head === undefined) return 'unknown'
-  const [contains, contained] = await Promise.all([
-    isAncestor(worktree, tip, state.head),
-    tip === state.head ? true : isAncestor(worktree, state.head, tip),
-  ])
-  if (contains === undefined || contained === undefined) return 'unknown'
-  if (contained) return 'landed'
-  return contains ? 'ahead' : 'diverged'
+  if (tip === state.head) return 'landed'
+  const contains = await isAncestor(worktree, tip, state.head)
+  if (contains === true) return 'ahead'
+  const contained = await isAncestor(worktree, state.head, tip)
+  if (contained === true) return 'landed'
+  return contains === undefined || contained === undefined ? 'unknown' : 'diverged'
 }
 
 interface Work {

@@ -53,8 +53,7 @@ export const inspectMarker = async (directories: Directories, now: MarkerSituati
     case 'ok':
       break
   }
-  const violation = violations('discern-gate-proof', read.value)[0]
-  if (violation) return { status: 'read_failed', reason: `${violation.path || '/'} ${violation.message}` }
+  if (!hasMarkerShape(read.value)) return { status: 'read_failed', reason: 'its structure is broken' }
   const marker = read.value as unknown as Marker
   if (marker.head !== now.head) return { status: 'stale', reason: 'HEAD is another commit', head: marker.head }
   if (now.dirty.length > 0) return { status: 'dirty', paths: now.dirty }
@@ -68,9 +67,35 @@ export const inspectMarker = async (directories: Directories, now: MarkerSituati
   return { status: 'honored', marker, evidenceUnavailable: now.evidence === undefined }
 }
 
-/** The marker with all three parts that reuse and acceptance need, or `undefined` (document 000). */
+type Members = Readonly<Record<string, unknown>>
+
+const isObject = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const areTexts = (value: unknown, keys: readonly string[]): boolean =>
+  isObject(value) && keys.every(key => typeof value[key] === 'string')
+
+/**
+ * Whether everything that is shown of a marker is there. The whole contract is checked where the marker counts, in
+ * `completeMarker`: reading it for `status` must not cost more than a git process.
+ */
+const hasMarkerShape = (value: Members): boolean => {
+  const { mode, completion, proof, evidence } = value
+  if (!areTexts(value, ['head', 'mode']) || (mode !== 'strict' && mode !== 'report')) return false
+  if (completion !== undefined && !areTexts(completion, ['candidate_id', 'proof_id'])) return false
+  if (evidence !== undefined && typeof evidence !== 'string') return false
+  if (proof === undefined) return true
+  if (!isObject(proof) || !areTexts(proof, ['line', 'markdown'])) return false
+  const { claim } = proof
+  if (!isObject(claim) || !areTexts(claim, ['branch', 'trunk', 'head']) || !isObject(claim['completion'])) return false
+  return areTexts(claim['completion']['candidate'], ['predecessor', 'head', 'policy'])
+}
+
+/** The marker with all three parts that reuse and acceptance need, to the letter of its contract, or `undefined` (document 000). */
 export const completeMarker = (marker: Marker): CompleteMarker | undefined =>
-  marker.completion && marker.proof && marker.evidence ? (marker as CompleteMarker) : undefined
+  marker.completion && marker.proof && marker.evidence && violations('discern-gate-proof', marker).length === 0
+    ? (marker as CompleteMarker)
+    : undefined
 
 export type MarkerWrite =
   | { readonly status: 'recorded' | 'skipped_head_moved' | 'skipped_dirty' | 'cleared' }

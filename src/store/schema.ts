@@ -3,7 +3,6 @@
  * (`src/build.mjs`) and each is loaded when it is first used, so that starting a command compiles nothing.
  */
 import { createRequire } from 'node:module'
-import { fileURLToPath } from 'node:url'
 
 export type SchemaName =
   | 'discern-config'
@@ -28,20 +27,26 @@ interface Validator {
     | null
 }
 
-declare const DISCERN_BUNDLE: boolean | undefined
-const loadModule = createRequire(import.meta.url)
-const folder = fileURLToPath(
-  new URL(typeof DISCERN_BUNDLE === 'undefined' ? '../../dist/validators/' : './validators/', import.meta.url),
-)
-const loaded = new Map<SchemaName, Validator>()
+type Validators = Readonly<Record<string, Validator>>
+
+/** The bundle has the validators inside; from source they are read from where the build put them. */
+declare const bundledValidators: (() => Validators) | undefined
+
+const all = (): Validators =>
+  typeof bundledValidators === 'undefined'
+    ? (createRequire(import.meta.url)('../../dist/validators/all.cjs') as Validators)
+    : bundledValidators()
+
+/** `discern-gate-proof` is exported as `discernGateProof`. */
+const validatorOf = (name: SchemaName): Validator => {
+  const validator = all()[name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase())]
+  if (!validator) throw new Error(`no contract ${name}`)
+  return validator
+}
 
 /** Every violation of the named contract, in the order found; empty when the value is valid. */
 export const violations = (name: SchemaName, value: unknown): readonly Violation[] => {
-  let validate = loaded.get(name)
-  if (!validate) {
-    validate = loadModule(`${folder}${name}.cjs`) as Validator
-    loaded.set(name, validate)
-  }
+  const validate = validatorOf(name)
   if (validate(value)) return []
   return (validate.errors ?? []).map(error => ({
     path: error.instancePath,

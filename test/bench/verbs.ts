@@ -18,7 +18,8 @@ const subject = (s: Scratch, cwd: string, argv: readonly string[]): Subject => (
   command: argv[0] ?? '',
   args: argv.slice(1),
   cwd: s.path(cwd),
-  env: s.env,
+  // Both sides see the environment of whoever measures, as a person's commands do.
+  env: { ...(process.env as Record<string, string>), ...s.env, PATH: process.env['PATH'] ?? s.env['PATH'] ?? '' },
 })
 
 /** How many times a command of ours starts git, counted by a `git` that is first on the PATH. */
