@@ -88,7 +88,7 @@ const bounded = (
 })
 
 /** How the branch and the trunk relate; `unknown` where history is missing. */
-type Relation = 'on-trunk' | 'ahead' | 'behind' | 'diverged' | 'landed' | 'no-trunk' | 'unknown'
+type Relation = 'on-trunk' | 'ahead' | 'diverged' | 'landed' | 'no-trunk' | 'unknown'
 
 const relate = async ({ worktree, state, trunk, refs }: Situation): Promise<Relation> => {
   const tip = refs.get(trunk.ref)?.oid

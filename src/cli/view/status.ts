@@ -35,7 +35,6 @@ const short = (oid: string | null | undefined): string => (oid ? oid.slice(0, 12
 const RELATIONS: Readonly<Record<string, string>> = {
   'on-trunk': 'this is the trunk',
   ahead: 'contains the trunk',
-  behind: 'behind the trunk',
   diverged: 'does not contain the trunk',
   landed: 'already on the trunk',
   'no-trunk': 'there is no local trunk',
