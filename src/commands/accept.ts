@@ -32,7 +32,7 @@ import { type MappingResult, reconcileMapping, trackingRefs } from '../proof/rem
 import type { Advisory, Result } from '../result.ts'
 import { withLock } from '../store/lock.ts'
 import { acceptHint, publicationCommands } from './advise.ts'
-import type { Call } from './command.ts'
+import type { Call } from './call.ts'
 import { type Effort, readSituation, requireEffort, type Situation } from './situation.ts'
 
 const VERB = 'accept'

@@ -2,30 +2,9 @@
  * The table of verbs. Help, argument checking, completion and the manual page are made from it, so a verb is described once.
  * `load` keeps the start cheap: only the verb that was typed is read.
  */
-import type { Context } from '../context.ts'
-import type { Result } from '../result.ts'
+import type { CommandModule, Flag } from './call.ts'
 
-export interface Flag {
-  /** Without the leading dashes. */
-  readonly name: string
-  readonly short?: string
-  /** Name of the value in help, or the words allowed, as `local|remote`; absent for a switch. */
-  readonly value?: string
-  readonly repeatable?: true
-  readonly summary: string
-}
-
-export interface Call {
-  /** Switches are `true`; values are strings; repeatable flags are lists, possibly empty. */
-  readonly flags: Readonly<Record<string, true | string | readonly string[] | undefined>>
-  readonly operands: readonly string[]
-  /** Standard input, read on demand; only plumbing uses it. */
-  readonly stdin: () => Promise<Buffer>
-}
-
-export interface CommandModule {
-  readonly run: (context: Context, call: Call) => Promise<Result>
-}
+export type { Call, CommandModule, Flag } from './call.ts'
 
 export interface Command {
   readonly name: string

@@ -2,7 +2,7 @@
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
 import type { Advisory, Result } from '../result.ts'
-import type { Call } from './command.ts'
+import type { Call } from './call.ts'
 import { type Check, type Finding, failed } from './doctor-check.ts'
 import { type DoctorFacts, readFacts } from './doctor-facts.ts'
 import { hookChecks } from './doctor-hooks.ts'

@@ -23,7 +23,7 @@ import { adminFolder, readAdmin, writeAdmin } from '../store/admin.ts'
 import { sha256Json } from '../store/digest.ts'
 import { probeWrite } from '../store/file.ts'
 import { acceptHint, configurationAdvisories } from './advise.ts'
-import type { Call } from './command.ts'
+import type { Call } from './call.ts'
 import { type Effort, readSituation, requireEffort } from './situation.ts'
 
 const VERB = 'done'

@@ -2,7 +2,7 @@
 import type { Context } from '../context.ts'
 import { openRepository } from '../git/repository.ts'
 import type { Result } from '../result.ts'
-import type { Call } from './command.ts'
+import type { Call } from './call.ts'
 
 export const run = async (context: Context, _call: Call): Promise<Result> => {
   await openRepository(context)

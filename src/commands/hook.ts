@@ -14,7 +14,7 @@ import { reconcileMapping, trackingRefs } from '../proof/remote.ts'
 import type { Result } from '../result.ts'
 import { adminFolder } from '../store/admin.ts'
 import { removeFile, replaceFile } from '../store/file.ts'
-import type { Call } from './command.ts'
+import type { Call } from './call.ts'
 
 type Opened = Repository & { readonly topLevel: string | undefined }
 

@@ -17,7 +17,7 @@ import { adminFolder } from '../store/admin.ts'
 import { removeFile } from '../store/file.ts'
 import { convergenceAdvisories } from './adopt.ts'
 import { configurationAdvisories } from './advise.ts'
-import type { Call } from './command.ts'
+import type { Call } from './call.ts'
 import { converge, hooksData, tell, told } from './converge.ts'
 import { readNotesState } from './notes-state.ts'
 

@@ -14,7 +14,7 @@ import { trackingRefs } from '../proof/remote.ts'
 import type { Advisory, Result } from '../result.ts'
 import { type Adoption, adoptFetched } from './adopt.ts'
 import { configurationAdvisories, publicationCommands } from './advise.ts'
-import type { Call } from './command.ts'
+import type { Call } from './call.ts'
 import { readSituation, type Situation } from './situation.ts'
 
 const VERB = 'status'
