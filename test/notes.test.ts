@@ -1,5 +1,6 @@
 import './cases/notes-command.ts'
 import './cases/notes-mapping.ts'
+import './cases/notes-union.ts'
 import './cases/notes-write.ts'
 import './cases/notes-converge.ts'
 import './cases/notes-merge.ts'

@@ -1,7 +1,7 @@
 /** `git discern notes`: the notes themselves, for scripts and for the moment when two Proofs contradict each other. */
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
-import { readConfig } from '../git/config.ts'
+import { type ConfigEntry, readConfig } from '../git/config.ts'
 import {
   type Convergence,
   convergeNotes,
@@ -66,34 +66,25 @@ const list = async (repository: Repository): Promise<Result> => {
   }
 }
 
-interface Histories {
-  readonly tracking: readonly string[]
-  readonly convergence: Convergence
-  readonly hints: () => Promise<readonly string[]>
-}
-
-const converge = async (context: Context, repository: Repository): Promise<Histories> => {
-  const entries = await readConfig(repository)
-  const tracking = trackingRefs(entries)
-  const convergence = await convergeNotes(repository, { tracking, sameClaim, writer: notesWriter(context) })
+const converge = async (
+  context: Context,
+  repository: Repository,
+  entries: readonly ConfigEntry[],
+): Promise<Convergence> => {
+  const request = { tracking: trackingRefs(entries), sameClaim, writer: notesWriter(context) }
+  const convergence = await convergeNotes(repository, request)
   if (convergence.failure) throw failed(convergence.failure)
-  return {
-    tracking,
-    convergence,
-    hints: async () => {
-      const refs = await readRefs(repository, [NOTES_REF, ...tracking])
-      const states = await publicationOf(repository, entries, refs, refs.get(NOTES_REF)?.oid, [])
-      return states.filter(({ state }) => state === 'behind').map(({ command }) => command)
-    },
-  }
+  return convergence
 }
 
 const merge = async (context: Context, repository: Repository): Promise<Result> => {
-  const { convergence, hints } = await converge(context, repository)
+  const entries = await readConfig(repository)
+  const convergence = await converge(context, repository, entries)
   const data = mergeData(convergence)
   const commits = [...new Set(convergence.conflicts.map(({ subject }) => subject))]
   if (commits.length > 0) throw new Refusal('notes_conflict', { commits }, { data })
-  return { ok: true, verb: VERB, data, hints: await hints() }
+  const remotes = convergence.ahead.map(ref => ref.slice('refs/discern/remotes/'.length, -'/notes'.length))
+  return { ok: true, verb: VERB, data, hints: remotes.map(remote => `git push ${remote} ${NOTES_REF}`) }
 }
 
 const resolve = async (
@@ -105,7 +96,8 @@ const resolve = async (
   // A note may be about a commit that is not in this clone; its full id is enough.
   const subject = isOid(repository, operand) ? operand : await resolveCommit(repository, operand)
   if (subject === undefined) throw usage(`${operand} is no commit here`)
-  const { convergence, hints } = await converge(context, repository)
+  const entries = await readConfig(repository)
+  const convergence = await converge(context, repository, entries)
   const conflicts = convergence.conflicts.filter(conflict => conflict.subject === subject)
   if (conflicts.length === 0) {
     throw new Refusal('precondition_failed', {
@@ -136,11 +128,16 @@ const resolve = async (
     tip = result.tip
     open.push(...result.remaining)
   }
+  const refs = await readRefs(repository, [NOTES_REF, ...trackingRefs(entries)])
+  const states = await publicationOf(repository, entries, refs, refs.get(NOTES_REF)?.oid, open)
   return {
     ok: true,
     verb: VERB,
     data: { action: 'resolve', ref: NOTES_REF, commit: subject, keep, tip, remaining: open.map(conflictData) },
-    hints: open.length > 0 ? [`git discern notes resolve ${open[0]?.subject} --keep local|remote`] : await hints(),
+    hints: [
+      ...open.map(conflict => `git discern notes resolve ${conflict.subject} --keep local|remote`),
+      ...states.filter(({ state }) => state === 'behind').map(({ command }) => command),
+    ],
   }
 }
 

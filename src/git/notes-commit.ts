@@ -3,7 +3,7 @@ import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
 import { parseCommit } from './objects.ts'
 import type { Repository } from './repository.ts'
-import { git, gitLine } from './run.ts'
+import { git } from './run.ts'
 
 /** What writing notes needs from the world. */
 export interface NotesWriter {
@@ -84,7 +84,3 @@ export const mergeBases = async (repository: Repository, ours: string, theirs: s
   const run = await git(repository, ['merge-base', '--all', ours, theirs])
   return run.stdout.toString('utf8').split('\n').filter(Boolean)
 }
-
-/** The tree that holds nothing, written if need be. One git process. */
-export const emptyTree = (repository: Repository): Promise<string> =>
-  gitLine(repository, ['hash-object', '-t', 'tree', '-w', '--stdin'], { input: '' })

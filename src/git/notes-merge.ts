@@ -3,13 +3,21 @@
  * no rule lets a note vanish. A merge commit is made of the two tips alone, so two clones that merge the same tips make the
  * same commit, bit for bit.
  */
-import { commitNotes, mergeBases, type NotesWriter, readNotesCommit, requireNotesCommit } from './notes-commit.ts'
-import { compareNotes, completeSides, type Difference, openSubjects, sameSide } from './notes-compare.ts'
+import {
+  type CommitRequest,
+  commitNotes,
+  mergeBases,
+  type NotesCommit,
+  type NotesWriter,
+  readNotesCommit,
+  requireNotesCommit,
+} from './notes-commit.ts'
+import { type Comparison, compareNotes, completeSides, type Difference, diffNotes } from './notes-compare.ts'
 import { decisionLine, judgeNotes, type SameClaim, type Verdict } from './notes-judge.ts'
-import { addOtherPaths, editNotes, openNotes } from './notes-tree.ts'
+import { addOtherPaths, editNotes, type Folder, openNotes } from './notes-tree.ts'
 import { uniteNotes } from './notes-union.ts'
-import type { Repository } from './repository.ts'
-import { openTreeWriter } from './trees.ts'
+import { oidDigits, type Repository } from './repository.ts'
+import { openTreeStore } from './trees.ts'
 
 /** Two histories claim different things of one subject, and nobody has decided. */
 export interface NotesConflict {
@@ -98,8 +106,42 @@ const planChanges = (
   return { changes, replaced, conflicts, decisions, decided }
 }
 
+/** Folders of new notes, below the second level, that are looked into; with more, only a forged tree could hide anything there. */
+const DEEP_FOLDERS = 64
+
+interface Judged extends Plan {
+  readonly folder: Folder
+  readonly judged: number
+}
+
 /**
- * Merges `theirs` into `ours` and moves no ref. At most ten git processes besides the long-lived object reader, whatever the
+ * Opens our tree as far as the comparison asks for it, and judges. Folders in which theirs only added notes are taken as they
+ * are, unread, where there are many of them; as soon as anything about the rest is out of the ordinary, everything is read.
+ */
+const judgeOpen = async (
+  repository: Repository,
+  request: MergeRequest,
+  bases: readonly string[],
+  tree: string,
+  { open, known }: Comparison,
+): Promise<Judged> => {
+  const subjects = open.map(difference => difference.subject)
+  const judgeWith = async (skip: (path: string) => boolean): Promise<Judged> => {
+    const folder = await openNotes(repository, tree, subjects, skip)
+    const differences = completeSides(folder, open)
+    const verdicts = await judgeNotes(repository, { ...request, bases }, differences)
+    return { ...planChanges(request, differences, verdicts), folder, judged: differences.length }
+  }
+  const isDeep = (path: string): boolean => path.length > 2 && known.has(path)
+  if ([...known.keys()].filter(isDeep).length > DEEP_FOLDERS) {
+    const quick = await judgeWith(isDeep)
+    if (quick.changes.size === open.length && quick.replaced.length === 0) return quick
+  }
+  return judgeWith(() => false)
+}
+
+/**
+ * Merges `theirs` into `ours` and moves no ref. At most twelve git processes besides the long-lived object reader, whatever the
  * number of notes; the cost grows with what differs. Throws `notes_failed` when ours is not here.
  */
 export const mergeNotes = async (repository: Repository, request: MergeRequest): Promise<NotesMerge> => {
@@ -114,61 +156,70 @@ export const mergeNotes = async (repository: Repository, request: MergeRequest):
   const oursCommit = await requireNotesCommit(repository, ours)
   const theirsCommit = await readNotesCommit(repository, theirs)
   if (!theirsCommit) return { kind: 'unreadable', tip: ours, ...nothing }
-  const [base, second] = bases
-  if (base !== undefined && second === undefined && !forward && !contained) {
-    const union = await uniteNotes(repository, base, ours, theirs, theirsCommit.tree)
-    if (union) {
-      const { tree, adopted, kept } = union
-      const time = Math.max(oursCommit.time, theirsCommit.time)
-      const commit = { tree, parents: [ours, theirs].sort(), message: 'Notes merged', time }
-      const tip = await commitNotes(repository, request.writer, commit)
-      if (tip === undefined) return { kind: 'no-identity', tip: ours, ...nothing }
-      return { kind: 'merged', tip, ...nothing, adopted, kept }
-    }
+  const diff = await diffNotes(repository, oursCommit.tree, theirsCommit.tree)
+  const union =
+    contained || forward ? undefined : await uniteNotes(repository, diff, oursCommit.tree, theirsCommit.tree)
+  if (union) {
+    const { tree, adopted, kept } = union
+    const tip = await commitNotes(repository, request.writer, mergeCommit(tree, oursCommit, theirsCommit, request))
+    return tip === undefined
+      ? { kind: 'no-identity', tip: ours, ...nothing }
+      : { kind: 'merged', tip, ...nothing, adopted, kept }
   }
-
-  const compared = await compareNotes(repository, oursCommit.tree, theirsCommit.tree)
-  const open = openSubjects(compared)
-  const folder = await openNotes(
-    repository,
-    oursCommit.tree,
-    open.map(difference => difference.subject),
-  )
-  const differences = completeSides(folder, open)
-  const verdicts = await judgeNotes(repository, { ...request, bases }, differences)
-  const { changes, decisions, ...plan } = planChanges(request, differences, verdicts)
+  const compared = compareNotes(diff, oidDigits(repository))
+  const plan = await judgeOpen(repository, request, bases, oursCommit.tree, compared)
+  const { changes, decisions, conflicts } = plan
   const report = {
     adopted: changes.size,
-    kept: compared.notes.filter(note => note.theirs.length === 0).length + differences.length - changes.size,
-    ...plan,
+    kept: compared.onlyOurs + plan.judged - changes.size,
+    replaced: plan.replaced,
+    conflicts,
+    decided: plan.decided,
   }
-  const partial = report.conflicts.length > 0
+  const partial = conflicts.length > 0
   if (forward && report.kept === 0 && !compared.othersOnlyOurs) return { kind: 'forward', tip: theirs, ...report }
 
-  const writer = openTreeWriter(repository)
-  try {
-    const edited = await editNotes(writer, folder, changes, compared.known)
-    const whole = (await addOtherPaths(repository, writer, edited, compared.others)) ?? oursCommit.tree
-    if (whole === oursCommit.tree && decisions.length === 0) {
-      if (contained) return { kind: 'current', tip: ours, ...report }
-      if (partial) return { kind: 'partial', tip: ours, ...report }
-    }
-    // Of two layouts of the same notes the one of the smaller tip is kept, so that clones do not swap layouts for ever.
-    const alike = !compared.othersDiffer && compared.notes.every(note => sameSide(note.ours, note.theirs))
-    const plain = !partial && !contained && decisions.length === 0
-    const tip = await commitNotes(repository, request.writer, {
-      tree: alike && theirs < ours ? theirsCommit.tree : whole,
-      parents: partial || contained ? [ours] : forward ? [theirs] : [ours, theirs].sort(),
-      message: commitMessage(request, partial, decisions),
-      // A plain merge must come out the same wherever it is made; whoever decides something does it at a time of their own.
-      time: plain ? Math.max(oursCommit.time, theirsCommit.time) : Math.floor(request.writer.now().getTime() / 1000),
-    })
-    if (tip === undefined) return { kind: 'no-identity', tip: ours, ...nothing }
-    return { kind: partial ? 'partial' : 'merged', tip, ...report }
-  } finally {
-    writer.close()
+  const trees = openTreeStore(repository)
+  const edited = editNotes(trees, oidDigits(repository), plan.folder, changes, compared.known)
+  const whole = (await addOtherPaths(repository, trees, edited, compared.others)) ?? oursCommit.tree
+  if (whole === oursCommit.tree && decisions.length === 0) {
+    if (contained) return { kind: 'current', tip: ours, ...report }
+    if (partial) return { kind: 'partial', tip: ours, ...report }
   }
+  // Of two layouts of the same notes the one of the smaller tip is kept, so that clones do not swap layouts for ever.
+  const alike = !compared.othersDiffer && compared.open.length === 0 && compared.onlyOurs === 0
+  await trees.flush()
+  const tree = alike && theirs < ours ? theirsCommit.tree : whole
+  const commit = mergeCommit(tree, oursCommit, theirsCommit, request)
+  const plain = !partial && !contained && !forward && decisions.length === 0
+  const tip = await commitNotes(
+    repository,
+    request.writer,
+    plain
+      ? commit
+      : {
+          tree,
+          parents: partial || contained ? [ours] : forward ? [theirs] : commit.parents,
+          message: commitMessage(request, partial, decisions),
+          time: Math.floor(request.writer.now().getTime() / 1000),
+        },
+  )
+  if (tip === undefined) return { kind: 'no-identity', tip: ours, ...nothing }
+  return { kind: partial ? 'partial' : 'merged', tip, ...report }
 }
+
+/** A plain merge must come out the same wherever it is made: sorted parents, the later of their times. */
+const mergeCommit = (
+  tree: string,
+  ourCommit: NotesCommit,
+  theirCommit: NotesCommit,
+  { ours, theirs }: MergeRequest,
+): CommitRequest => ({
+  tree,
+  parents: [ours, theirs].sort(),
+  message: 'Notes merged',
+  time: Math.max(ourCommit.time, theirCommit.time),
+})
 
 const commitMessage = ({ ref, decide }: MergeRequest, partial: boolean, decisions: readonly string[]): string => {
   if (!decide) return partial ? 'Notes adopted, except conflicts' : 'Notes merged'

@@ -4,62 +4,99 @@
  */
 import { NOTES_FOREIGN_LEAF_LIMIT_COUNT, NOTES_LEAF_LIMIT_COUNT } from '../limits.ts'
 import { oidDigits, type Repository } from './repository.ts'
-import { BLOB_MODE, modeType, type RawEntry, readTrees, scanTree, TREE_MODE, type TreeWriter } from './trees.ts'
+import { BLOB_MODE, changeTree, type EntryChange, readTrees, scanTree, TREE_MODE, type TreeStore } from './trees.ts'
 
-/** One folder of the tree, its entries sorted by what they mean at this depth. */
+/** One folder of the tree, as far as somebody asked for it. */
 export interface Folder {
   /** Absent for a folder that does not stand yet. */
   readonly oid: string | undefined
-  /** What is left of the subject's id, to the note's blob. */
+  readonly content: Buffer
+  /** What is left of a subject's id, to the note's blob: of the subjects that were asked for. */
   readonly leaves: ReadonlyMap<string, string>
   /** Two digits, to the folder below: read as far as some subject needed it, else its id alone. */
   readonly below: Map<string, Folder | string>
-  /** Everything that is no note: it is kept as it is. */
-  readonly others: readonly RawEntry[]
+  /** Names of entries that are no notes. */
+  readonly others: ReadonlySet<string>
+  /** How many notes and how many folders of notes it holds in all. */
+  readonly leafCount: number
+  readonly folderCount: number
 }
 
-const EMPTY: Folder = { oid: undefined, leaves: new Map(), below: new Map(), others: [] }
+const EMPTY: Folder = {
+  oid: undefined,
+  content: Buffer.alloc(0),
+  leaves: new Map(),
+  below: new Map(),
+  others: new Set(),
+  leafCount: 0,
+  folderCount: 0,
+}
 const HEXADECIMAL = /^[0-9a-f]+$/
+/** The second digit of mode 160000, which no file and no symbolic link has. */
+const GITLINK_DIGIT = '6'.charCodeAt(0)
 
-/** Sorts the entries of one tree object, where `rest` digits of each subject are still to come. */
-const parseFolder = (oid: string, content: Buffer, digits: 40 | 64, rest: number): Folder => {
+/** Sorts the entries of one tree object, `at` digits into the subjects; without `subjects` it keeps all of them. */
+const parseFolder = (
+  oid: string | undefined,
+  content: Buffer,
+  digits: 40 | 64,
+  at: number,
+  subjects?: readonly string[],
+): Folder => {
+  const wanted = subjects && new Set(subjects.flatMap(subject => [subject.slice(at, at + 2), subject.slice(at)]))
+  const rest = digits - at
   const leaves = new Map<string, string>()
   const below = new Map<string, Folder | string>()
-  const others: RawEntry[] = []
-  scanTree(content, digits, (mode, name, entry) => {
-    const hexadecimal = HEXADECIMAL.test(name)
-    if (hexadecimal && name.length === rest && modeType(mode) === 'blob') leaves.set(name, entry)
-    else if (hexadecimal && name.length === 2 && rest > 2 && mode === TREE_MODE) below.set(name, entry)
-    else others.push({ mode, name, oid: entry })
+  const others = new Set<string>()
+  let leafCount = 0
+  let folderCount = 0
+  scanTree(content, digits, (tree, name, oidAt, start) => {
+    const fits = tree ? name.length === 2 && rest > 2 : name.length === rest && content[start + 1] !== GITLINK_DIGIT
+    if (!fits || !HEXADECIMAL.test(name)) {
+      others.add(name)
+      return
+    }
+    if (tree) folderCount += 1
+    else leafCount += 1
+    if (wanted && !wanted.has(name)) return
+    const entry = content.toString('hex', oidAt, oidAt + digits / 2)
+    if (tree) below.set(name, entry)
+    else leaves.set(name, entry)
   })
-  return { oid, leaves, below, others }
+  return { oid, content, leaves, below, others, leafCount, folderCount }
 }
 
 /**
- * Reads the folders on the way to `subjects`, all of one depth together, and no others; `root` may be absent. No git process
- * besides the object reader for a few folders, one for each depth beyond that. Throws `notes_failed` when one is missing.
+ * Reads the folders on the way to `subjects`, all of one depth together, and no others; `root` may be absent. `skip` names
+ * folders, by path, that nobody will ask about. No git process besides the object reader for a few folders, one for each
+ * depth beyond that. Throws `notes_failed` when one is missing.
  */
 export const openNotes = async (
   repository: Repository,
   root: string | undefined,
   subjects: readonly string[],
+  skip: (path: string) => boolean = () => false,
 ): Promise<Folder> => {
   if (root === undefined) return EMPTY
   const digits = oidDigits(repository)
-  const top = new Map<string, Folder | string>([['', root]])
-  let wanted = [{ parent: top, pair: '', oid: root, subjects }]
+  const top = new Map<string, Folder | string>()
+  let wanted = [{ parent: top, pair: '', path: '', oid: root, subjects }]
   for (let at = 0; wanted.length > 0; at += 2) {
     const contents = await readTrees(
       repository,
       wanted.map(({ oid }) => oid),
     )
     const next: typeof wanted = []
-    for (const { parent, pair, oid, subjects } of wanted) {
-      const folder = parseFolder(oid, contents.get(oid) ?? Buffer.alloc(0), digits, digits - Math.max(0, at))
+    for (const { parent, pair, path, oid, subjects } of wanted) {
+      const folder = parseFolder(oid, contents.get(oid) ?? Buffer.alloc(0), digits, at, subjects)
       parent.set(pair, folder)
+      if (folder.below.size === 0) continue
       for (const [pair, group] of groupBy(subjects, subject => subject.slice(at, at + 2))) {
         const oid = folder.below.get(pair)
-        if (typeof oid === 'string') next.push({ parent: folder.below, pair, oid, subjects: group })
+        const inner = path === '' ? pair : `${path}/${pair}`
+        if (typeof oid === 'string' && !skip(inner)) {
+          next.push({ parent: folder.below, pair, path: inner, oid, subjects: group })
+        }
       }
     }
     wanted = next
@@ -71,9 +108,10 @@ export const openNotes = async (
 const groupBy = <Value>(values: readonly Value[], key: (value: Value) => string): ReadonlyMap<string, Value[]> => {
   const groups = new Map<string, Value[]>()
   for (const value of values) {
-    const group = groups.get(key(value))
+    const name = key(value)
+    const group = groups.get(name)
     if (group) group.push(value)
-    else groups.set(key(value), [value])
+    else groups.set(name, [value])
   }
   return groups
 }
@@ -86,7 +124,7 @@ export const locateNote = (folder: Folder, subject: string): readonly string[] =
   const blobs: string[] = []
   let level: Folder | string | undefined = folder
   for (let at = 0; typeof level === 'object'; at += 2) {
-    const blob = level.leaves.get(subject.slice(at))
+    const blob = level.leaves.size > 0 ? level.leaves.get(subject.slice(at)) : undefined
     if (blob !== undefined && !blobs.includes(blob)) blobs.push(blob)
     level = level.below.get(subject.slice(at, at + 2))
   }
@@ -104,81 +142,88 @@ export interface KnownFolder {
 }
 
 /**
- * The id of the tree with `changes` made, or `undefined` when nothing is left in it. `folder` must have been opened with the
- * changed subjects. A note goes where the standing fan-out has its place; a folder that comes to hold more than
- * `NOTES_LEAF_LIMIT_COUNT` notes is split by the next two digits. Only folders that change are written; `known` spares even
- * those whose id another tree already has, by path.
+ * The id of the tree with `changes` made, or `undefined` when nothing is left in it; `trees` has to be flushed. `folder` must
+ * have been opened with the changed subjects. A note goes where the standing fan-out has its place; a folder that comes to
+ * hold more than `NOTES_LEAF_LIMIT_COUNT` notes is split by the next two digits. Only folders that change are made anew, and
+ * of those not the ones whose outcome is `known`, by path, from another tree.
  */
-export const editNotes = async (
-  writer: TreeWriter,
+export const editNotes = (
+  trees: TreeStore,
+  digits: 40 | 64,
   folder: Folder,
   changes: NoteChanges,
   known: ReadonlyMap<string, KnownFolder> = new Map(),
-): Promise<string | undefined> => {
-  const edit = async (standing: Folder, at: number, path: string, group: NoteChanges): Promise<string | undefined> => {
+): string | undefined => {
+  const edit = (
+    standing: Folder | string | undefined,
+    at: number,
+    path: string,
+    group: NoteChanges,
+  ): string | undefined => {
     const shortcut = known.get(path)
-    if (shortcut && shortcut.from === standing.oid && shortcut.adds.length === group.size) {
-      if (shortcut.adds.every(subject => group.get(subject) !== undefined)) return shortcut.to
+    if (shortcut && shortcut.from === (typeof standing === 'object' ? standing.oid : standing)) {
+      const same =
+        shortcut.adds.length === group.size && shortcut.adds.every(subject => group.get(subject) !== undefined)
+      if (same) return shortcut.to
     }
-    const { leaves, descents } = placeNotes(standing, at, group)
-    const below = new Map(standing.below)
-    await Promise.all(
-      [...descents].map(async ([pair, inner]) => {
-        const child = standing.below.get(pair)
-        const opened = typeof child === 'object' ? child : EMPTY
-        const edited = await edit(opened, at + 2, path === '' ? pair : `${path}/${pair}`, inner)
-        if (edited === undefined) below.delete(pair)
-        else below.set(pair, edited)
-      }),
-    )
-    const entries: RawEntry[] = [...standing.others]
-    for (const [name, oid] of leaves) entries.push({ mode: BLOB_MODE, name, oid })
-    for (const [name, child] of below) {
-      const oid = typeof child === 'object' ? child.oid : child
-      if (oid !== undefined) entries.push({ mode: TREE_MODE, name, oid })
+    if (typeof standing === 'string') throw new Error(`the notes folder ${path} was not opened`)
+    const opened = standing ?? EMPTY
+    const { entries, descents } = placeNotes(opened, digits, at, group)
+    for (const [pair, inner] of descents) {
+      const oid = edit(opened.below.get(pair), at + 2, path === '' ? pair : `${path}/${pair}`, inner)
+      entries.set(pair, oid === undefined ? undefined : { mode: TREE_MODE, oid })
     }
-    return entries.length === 0 ? undefined : writer.write(entries)
+    const content = changeTree(opened.content, digits, entries)
+    if (content.length === 0) return undefined
+    return content.equals(opened.content) ? opened.oid : trees.add(content)
   }
-  return changes.size === 0 ? folder.oid : edit(folder, 0, '', changes)
+  return changes.size === 0 ? folder.oid : edit(folder.oid === undefined ? undefined : folder, 0, '', changes)
 }
 
-/** Which of the changes stay in this folder, as its new leaves, and which go into the folders below it. */
-const placeNotes = (standing: Folder, at: number, group: NoteChanges) => {
-  const leaves = new Map(standing.leaves)
+/** Which of the changes are made in this folder itself, and which go into the folders below it. */
+const placeNotes = (standing: Folder, digits: 40 | 64, at: number, group: NoteChanges) => {
+  const entries = new Map<string, EntryChange>()
   const descents = new Map<string, Map<string, string | undefined>>()
-  const taken = new Set(standing.others.map(entry => entry.name))
   const first = [...group.keys()][0] ?? ''
-  const rest = first.length - at
+  const rest = digits - at
   const descend = (subject: string, blob: string | undefined): void => {
     const pair = subject.slice(at, at + 2)
     const inner = descents.get(pair)
     if (inner) inner.set(subject, blob)
     else descents.set(pair, new Map([[subject, blob]]))
   }
-  const onlyFolders = standing.below.size > 0 && standing.leaves.size === 0 && rest > 2
+  const onlyFolders = standing.folderCount > 0 && standing.leafCount === 0 && rest > 2
+  let count = standing.leafCount
   for (const [subject, blob] of group) {
     const name = subject.slice(at)
     const pair = name.slice(0, 2)
     const stands = standing.leaves.has(name)
-    const fansOut = standing.below.has(pair) || (onlyFolders && !taken.has(pair))
-    if (blob === undefined) leaves.delete(name)
-    else if (stands || !fansOut) leaves.set(name, blob)
-    else descend(subject, blob)
-    // Whatever else stands for this subject further down goes: one blob per subject.
-    if (standing.below.has(pair) && (stands || blob === undefined)) descend(subject, undefined)
+    const fansOut = standing.below.has(pair) || (onlyFolders && !standing.others.has(pair))
+    if (blob !== undefined && !stands && fansOut) descend(subject, blob)
+    else if (blob !== undefined || stands) {
+      entries.set(name, blob === undefined ? undefined : { mode: BLOB_MODE, oid: blob })
+      if (!stands) count += 1
+      // Whatever else stands for this subject further down goes: one blob per subject.
+      if (standing.below.has(pair)) descend(subject, undefined)
+    } else if (standing.below.has(pair)) descend(subject, undefined)
   }
   // Whoever laid out a flatter tree keeps it: to split every folder of it at once would write it anew.
-  const foreign = standing.leaves.size > NOTES_LEAF_LIMIT_COUNT
-  if (rest > 2 && leaves.size > (foreign ? NOTES_FOREIGN_LEAF_LIMIT_COUNT : NOTES_LEAF_LIMIT_COUNT)) {
+  const foreign = standing.leafCount > NOTES_LEAF_LIMIT_COUNT
+  if (rest > 2 && count > (foreign ? NOTES_FOREIGN_LEAF_LIMIT_COUNT : NOTES_LEAF_LIMIT_COUNT)) {
+    const prefix = first.slice(0, at)
+    const whole = parseFolder(standing.oid, standing.content, digits, at)
+    const leaves = new Map(whole.leaves)
+    for (const [name, change] of entries) if (change) leaves.set(name, change.oid)
     for (const [name, blob] of leaves) {
       const pair = name.slice(0, 2)
+      const gone = entries.has(name) && entries.get(name) === undefined
       // Below a standing folder the same subject may stand a second time, and neither blob may take the other's place.
-      if (taken.has(pair) || standing.below.has(pair)) continue
-      leaves.delete(name)
-      descend(first.slice(0, at) + name, blob)
+      if (gone || whole.others.has(pair) || whole.below.has(pair)) continue
+      entries.set(name, undefined)
+      descend(prefix + name, blob)
     }
   }
-  return { leaves, descents }
+  return { entries, descents }
 }
 
 /** A path of a notes tree that names no note. */
@@ -189,31 +234,37 @@ export interface OtherPath {
   readonly oid: string
 }
 
-/** The tree with each of `paths` added where nothing stands yet; a path that is in the way of another stays out. */
+/**
+ * The tree with each of `paths` added where nothing stands yet; a path that is in the way of another stays out. `trees` has
+ * to be flushed.
+ */
 export const addOtherPaths = async (
   repository: Repository,
-  writer: TreeWriter,
+  trees: TreeStore,
   root: string | undefined,
   paths: readonly OtherPath[],
 ): Promise<string | undefined> => {
   if (paths.length === 0) return root
-  const entries = new Map<string, RawEntry>()
-  if (root !== undefined) {
-    const content = (await readTrees(repository, [root])).get(root) ?? Buffer.alloc(0)
-    scanTree(content, oidDigits(repository), (mode, name, oid) => entries.set(name, { mode, name, oid }))
-  }
+  const digits = oidDigits(repository)
+  const content = root === undefined ? Buffer.alloc(0) : await trees.read(root)
+  const standing = new Map<string, string | undefined>()
+  const hex = content.toString('hex')
+  scanTree(content, digits, (tree, name, oidAt) =>
+    standing.set(name, tree ? hex.slice(2 * oidAt, 2 * oidAt + digits) : undefined),
+  )
+  const entries = new Map<string, EntryChange>()
   const below: OtherPath[] = []
   for (const { path, mode, oid } of paths) {
     const slash = path.indexOf('/')
     const name = slash === -1 ? path : path.slice(0, slash)
-    const standing = entries.get(name)
-    if (slash !== -1 && (!standing || standing.mode === TREE_MODE)) below.push({ path, mode, oid })
-    else if (!standing) entries.set(name, { mode, name, oid })
+    if (slash === -1) {
+      if (!standing.has(name)) entries.set(name, { mode, oid })
+    } else if (!standing.has(name) || standing.get(name) !== undefined) below.push({ path, mode, oid })
   }
   for (const [name, group] of groupBy(below, ({ path }) => path.slice(0, path.indexOf('/')))) {
     const inner = group.map(({ path, ...entry }) => ({ path: path.slice(name.length + 1), ...entry }))
-    const oid = await addOtherPaths(repository, writer, entries.get(name)?.oid, inner)
-    if (oid !== undefined) entries.set(name, { mode: TREE_MODE, name, oid })
+    const oid = await addOtherPaths(repository, trees, standing.get(name), inner)
+    if (oid !== undefined) entries.set(name, { mode: TREE_MODE, oid })
   }
-  return writer.write([...entries.values()])
+  return trees.add(changeTree(content, digits, entries))
 }

@@ -12,7 +12,7 @@ import { splitNul } from './path.ts'
 import { type Ref, type RefUpdate, readRefs, updateRefs } from './refs.ts'
 import { oidDigits, type Repository, zeroOid } from './repository.ts'
 import { gitOutput } from './run.ts'
-import { openTreeWriter } from './trees.ts'
+import { openTreeStore } from './trees.ts'
 
 export { type NotesWriter, notesWriter } from './notes-commit.ts'
 export type { SameClaim } from './notes-judge.ts'
@@ -205,38 +205,34 @@ export type WriteResult =
 /**
  * Adds one note, unless one stands for the subject. The question is asked again after each lost race, so a note is never
  * replaced. Reads and writes only the folders on the note's way: the cost does not grow with the number of notes. Six git
- * processes, one of them the repository's object reader; three more for each lost race.
+ * processes, one of them the repository's object reader; four more for each lost race.
  */
 export const writeNote = async (repository: Repository, request: WriteRequest): Promise<WriteResult> => {
   const { subject, writer } = request
   const blob = await writeBlob(repository, request.body)
-  const trees = openTreeWriter(repository)
-  try {
-    const result = await move<WriteResult>(repository, writer, [], 'discern: note added', async refs => {
-      const standing = await standingTip(repository, refs, request)
-      if ('cause' in standing) return standing
-      const root = standing.tip === undefined ? undefined : (await requireNotesCommit(repository, standing.tip)).tree
-      const folder = await openNotes(repository, root, [subject])
-      const found = locateNote(folder, subject)
-      if (standing.tip !== undefined && found.length > 0) {
-        const note = await readBlobs(repository, found)
-        return { tip: undefined, answer: { status: 'standing', tip: standing.tip, note } }
-      }
-      const tree = await editNotes(trees, folder, new Map([[subject, blob]]))
-      const tip = await commitNotes(repository, writer, {
-        tree: tree ?? '',
-        parents: standing.tip === undefined ? [] : [standing.tip],
-        message: `Note added by 'git discern accept'`,
-        time: Math.floor(writer.now().getTime() / 1000),
-      })
-      if (tip === undefined) return IDENTITY_MISSING
-      const answer = { status: 'written', tip, blob, restored: standing.restored } as const
-      return { tip, more: standing.more, answer }
+  const result = await move<WriteResult>(repository, writer, [], 'discern: note added', async refs => {
+    const standing = await standingTip(repository, refs, request)
+    if ('cause' in standing) return standing
+    const root = standing.tip === undefined ? undefined : (await requireNotesCommit(repository, standing.tip)).tree
+    const folder = await openNotes(repository, root, [subject])
+    const found = locateNote(folder, subject)
+    if (standing.tip !== undefined && found.length > 0) {
+      const note = await readBlobs(repository, found)
+      return { tip: undefined, answer: { status: 'standing', tip: standing.tip, note } }
+    }
+    const trees = openTreeStore(repository)
+    const tree = editNotes(trees, oidDigits(repository), folder, new Map([[subject, blob]]))
+    await trees.flush()
+    const tip = await commitNotes(repository, writer, {
+      tree: tree ?? '',
+      parents: standing.tip === undefined ? [] : [standing.tip],
+      message: `Note added by 'git discern accept'`,
+      time: Math.floor(writer.now().getTime() / 1000),
     })
-    return 'cause' in result ? { status: 'failed', ...result } : result.answer
-  } finally {
-    trees.close()
-  }
+    if (tip === undefined) return IDENTITY_MISSING
+    return { tip, more: standing.more, answer: { status: 'written', tip, blob, restored: standing.restored } }
+  })
+  return 'cause' in result ? { status: 'failed', ...result } : result.answer
 }
 
 export interface ConvergeRequest {
@@ -258,6 +254,8 @@ export interface Convergence {
   readonly merged: readonly string[]
   readonly replaced: readonly NoteReplacement[]
   readonly conflicts: readonly NotesConflict[]
+  /** Tracking refs that lack something of ours and nothing else is in the way of: a push would bring it all. */
+  readonly ahead: readonly string[]
   /** Tracking refs that hold no commit. */
   readonly unreadable: readonly string[]
   /** Set when nothing was moved because it could not be. */
@@ -287,16 +285,20 @@ export const convergeNotes = async (repository: Repository, request: ConvergeReq
       const unreadable: string[] = []
       const replaced = [...standing.replaced]
       const conflicts = [...standing.conflicts]
-      const seen = new Set<string | undefined>([notes])
+      // Which tips the one we stand at contains; each is looked at once, however many refs hold it.
+      const contained = new Map<string, boolean>()
+      if (notes !== undefined) contained.set(notes, standing.conflicts.length === 0)
       for (const ref of [...tracking, OVERWRITTEN_NOTES_REF]) {
         const theirs = refs.get(ref)?.oid
-        if (theirs === undefined || theirs === tip || seen.has(theirs)) continue
-        seen.add(theirs)
+        if (theirs === undefined || contained.has(theirs)) continue
+        contained.set(theirs, true)
+        if (theirs === tip) continue
         const merge: NotesMerge =
           tip === undefined
             ? await adoptWhole(repository, theirs)
             : await mergeNotes(repository, { ...request, ours: tip, theirs, ref, thorough })
         if (merge.kind === 'no-identity') return IDENTITY_MISSING
+        if (merge.kind === 'unreadable' || merge.kind === 'partial') contained.set(theirs, false)
         if (merge.kind === 'unreadable') {
           unreadable.push(ref)
           continue
@@ -307,12 +309,16 @@ export const convergeNotes = async (repository: Repository, request: ConvergeReq
         replaced.push(...merge.replaced)
         conflicts.push(...merge.conflicts)
       }
-      const report = { adopted, restored: standing.restored, merged, replaced, conflicts, unreadable }
+      const ahead = tracking.filter(ref => {
+        const theirs = refs.get(ref)?.oid
+        return theirs !== undefined && theirs !== tip && contained.get(theirs) === true
+      })
+      const report = { adopted, restored: standing.restored, merged, replaced, conflicts, ahead, unreadable }
       return { tip, more: standing.more, answer: tip === undefined ? report : { tip, ...report } }
     },
   )
   if (!('cause' in result)) return { ...result.answer, moved: result.moved }
-  const none = { adopted: 0, restored: 0, merged: [], replaced: [], conflicts: [], unreadable: [] }
+  const none = { adopted: 0, restored: 0, merged: [], replaced: [], conflicts: [], ahead: [], unreadable: [] }
   return { moved: false, ...none, failure: result }
 }
 

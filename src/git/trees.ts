@@ -1,41 +1,15 @@
-/** Tree objects in bulk: many read by one process, many written by one long-lived process, whatever their depth. */
-import type { ChildProcess } from 'node:child_process'
+/** Tree objects in bulk: many read by one process, changed as bytes, many written by one process. */
 import { Refusal } from '../errors.ts'
-import type { Repository } from './repository.ts'
-import { gitOutput, type Place, start } from './run.ts'
-
-/** One entry as it stands in a tree object. `name` holds one byte per character (latin1), so that any name survives. */
-export interface RawEntry {
-  readonly mode: string
-  readonly oid: string
-  readonly name: string
-}
+import { storeTrees, treeId } from './pack.ts'
+import { oidDigits, type Repository } from './repository.ts'
+import { gitOutput } from './run.ts'
 
 export const TREE_MODE = '040000'
 export const BLOB_MODE = '100644'
 const GITLINK_MODE = '160000'
 
-/** The type of object that an entry of this mode names. */
-export const modeType = (mode: string): 'tree' | 'commit' | 'blob' =>
-  mode === TREE_MODE ? 'tree' : mode === GITLINK_MODE ? 'commit' : 'blob'
-
-/** Calls `entry` for each entry of a tree object, in git's order. Bytes in, no object per entry kept. */
-export const scanTree = (
-  content: Buffer,
-  digits: 40 | 64,
-  entry: (mode: string, name: string, oid: string) => void,
-): void => {
-  // Two conversions of the whole buffer and slices of them cost far less than three conversions per entry.
-  const text = content.toString('latin1')
-  const hex = content.toString('hex')
-  for (let at = 0; at < text.length; ) {
-    const space = text.indexOf(' ', at)
-    const nul = text.indexOf('\0', space)
-    const oid = 2 * (nul + 1)
-    entry(text.slice(at, space).padStart(6, '0'), text.slice(space + 1, nul), hex.slice(oid, oid + digits))
-    at = nul + 1 + digits / 2
-  }
-}
+/** Whether an entry of this six-digit mode names a blob: a file or a symbolic link. */
+export const isBlobMode = (mode: string): boolean => mode !== TREE_MODE && mode !== GITLINK_MODE
 
 /** Up to this many trees are asked of the repository's own reader; a process of their own is faster for more. */
 const FEW_TREES = 64
@@ -54,9 +28,8 @@ export const readTrees = async (
     const objects = await Promise.all(distinct.map(oid => repository.objects.read(oid)))
     for (const object of objects) if (object?.type === 'tree') trees.set(object.oid, object.content)
   } else {
-    const output = await gitOutput(repository, ['cat-file', '--batch', '--buffer'], {
-      input: `${distinct.join('\n')}\n`,
-    })
+    const input = `${distinct.join('\n')}\n`
+    const output = await gitOutput(repository, ['cat-file', '--batch', '--buffer'], { input })
     for (let at = 0; at < output.length; ) {
       const newline = output.indexOf(10, at)
       const [oid = '', type, size] = output.toString('latin1', at, newline).split(' ')
@@ -74,54 +47,81 @@ export const readTrees = async (
   })
 }
 
-export interface TreeWriter {
-  /** Writes one tree and returns its id. Entries may come in any order; what they name is not looked up. */
-  readonly write: (entries: readonly RawEntry[]) => Promise<string>
-  readonly close: () => void
+/**
+ * Calls `entry` for each entry of a tree, in git's order. Names hold one byte per character, so that any name survives; an
+ * entry's id is the bytes from `oidAt` on.
+ */
+export const scanTree = (
+  content: Buffer,
+  digits: 40 | 64,
+  entry: (tree: boolean, name: string, oidAt: number, start: number) => void,
+): void => {
+  const text = content.toString('latin1')
+  for (let at = 0; at < text.length; ) {
+    const space = text.indexOf(' ', at)
+    const nul = text.indexOf('\0', space)
+    entry(text[at] === '4', text.slice(space + 1, nul), nul + 1, at)
+    at = nul + 1 + digits / 2
+  }
 }
 
-/** Starts no process before the first `write`; one git process after that. Throws `git_failed` when git gives up. */
-export const openTreeWriter = (place: Place): TreeWriter => {
-  let child: ChildProcess | undefined
-  let pending = ''
-  let stderr = ''
-  let ended: Error | undefined
-  const waiting: { resolve: (oid: string) => void; reject: (error: Error) => void }[] = []
+/** What an entry is to become; `undefined` takes it away. */
+export type EntryChange = { readonly mode: string; readonly oid: string } | undefined
 
-  const fail = (error: Error): void => {
-    ended ??= error
-    for (const request of waiting.splice(0)) request.reject(error)
+const encodeEntry = (name: string, { mode, oid }: Exclude<EntryChange, undefined>): Buffer =>
+  Buffer.from(`${mode.replace(/^0/, '')} ${name}\0${Buffer.from(oid, 'hex').toString('latin1')}`, 'latin1')
+
+/** The tree's content with some entries changed by name. Pure; what lies between the changes is copied as it is. */
+export const changeTree = (content: Buffer, digits: 40 | 64, changes: ReadonlyMap<string, EntryChange>): Buffer => {
+  // Git sorts a folder as if its name ended in a slash.
+  const coming: { readonly key: string; readonly bytes: Buffer }[] = []
+  for (const [name, change] of changes) {
+    if (change) coming.push({ key: change.mode === TREE_MODE ? `${name}/` : name, bytes: encodeEntry(name, change) })
   }
+  coming.sort((left, right) => (left.key < right.key ? -1 : 1))
+  const parts: Buffer[] = []
+  let copied = 0
+  let next = 0
+  scanTree(content, digits, (tree, name, oidAt, start) => {
+    const key = tree ? `${name}/` : name
+    for (let change = coming[next]; change && change.key < key; change = coming[next]) {
+      if (copied < start) parts.push(content.subarray(copied, start))
+      copied = start
+      parts.push(change.bytes)
+      next += 1
+    }
+    if (!changes.has(name)) return
+    if (copied < start) parts.push(content.subarray(copied, start))
+    copied = oidAt + digits / 2
+  })
+  parts.push(content.subarray(copied), ...coming.slice(next).map(({ bytes }) => bytes))
+  return Buffer.concat(parts)
+}
 
-  const open = (): ChildProcess => {
-    const started = start(place, ['mktree', '-z', '--batch', '--missing'])
-    started.stdout?.on('data', (chunk: Buffer) => {
-      const lines = (pending + chunk.toString('latin1')).split('\n')
-      pending = lines.pop() ?? ''
-      for (const line of lines) waiting.shift()?.resolve(line)
-    })
-    started.stderr?.on('data', (chunk: Buffer) => {
-      stderr = (stderr + chunk.toString('utf8')).slice(-2000)
-    })
-    started.stdin?.on('error', () => {})
-    started.on('error', error => fail(new Refusal('git_unavailable', { reason: error.message })))
-    started.on('close', code => {
-      fail(new Refusal('git_failed', { command: 'mktree --batch', exitCode: code ?? 128, stderr: stderr.trim() }))
-    })
-    return started
-  }
+/** Trees that are made now and written together. */
+export interface TreeStore {
+  /** Takes a tree in and returns its id; nothing is written yet. */
+  readonly add: (content: Buffer) => string
+  /** A tree that was taken in, or one of the repository. */
+  readonly read: (oid: string) => Promise<Buffer>
+  /** Writes everything taken in since the last time. One git process, or none. */
+  readonly flush: () => Promise<void>
+}
 
+export const openTreeStore = (repository: Repository): TreeStore => {
+  const digits = oidDigits(repository)
+  const waiting = new Map<string, Buffer>()
   return {
-    write: entries =>
-      new Promise((resolve, reject) => {
-        if (ended) return reject(ended)
-        child ??= open()
-        waiting.push({ resolve, reject })
-        const text = entries.map(({ mode, oid, name }) => `${mode} ${modeType(mode)} ${oid}\t${name}\0`).join('')
-        child.stdin?.write(`${text}\0`, 'latin1')
-      }),
-    close: () => {
-      child?.stdin?.end()
+    add: content => {
+      const oid = treeId(content, digits)
+      waiting.set(oid, content)
+      return oid
+    },
+    read: async oid => waiting.get(oid) ?? (await readTrees(repository, [oid])).get(oid) ?? Buffer.alloc(0),
+    flush: async () => {
+      const trees = [...waiting.values()]
+      waiting.clear()
+      await storeTrees(repository, trees)
     },
   }
 }

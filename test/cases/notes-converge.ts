@@ -57,7 +57,17 @@ test('with nothing fetched and nothing lost, nothing is written', async t => {
   const result = await converge(repository)
   assert.deepEqual(
     { ...result, tip: undefined },
-    { tip: undefined, moved: false, adopted: 0, restored: 0, merged: [], replaced: [], conflicts: [], unreadable: [] },
+    {
+      tip: undefined,
+      moved: false,
+      adopted: 0,
+      restored: 0,
+      merged: [],
+      replaced: [],
+      conflicts: [],
+      ahead: [],
+      unreadable: [],
+    },
   )
   assert.equal(s.git('r', 'for-each-ref'), before)
 })
