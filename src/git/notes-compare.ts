@@ -1,5 +1,6 @@
 /** What two notes trees hold differently, by subject, whatever their fan-outs. */
-import { type Folder, type KnownFolder, locateNote, type OtherPath } from './notes-tree.ts'
+import type { KnownFolder, OtherPath } from './notes-edit.ts'
+import { type Folder, locateNote } from './notes-tree.ts'
 import type { Repository } from './repository.ts'
 import { gitOutput } from './run.ts'
 import { isBlobMode, TREE_MODE } from './trees.ts'

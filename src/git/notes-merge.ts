@@ -12,29 +12,14 @@ import {
   readNotesCommit,
   requireNotesCommit,
 } from './notes-commit.ts'
-import { type Comparison, compareNotes, completeSides, type Difference, diffNotes } from './notes-compare.ts'
-import { decisionLine, judgeNotes, type SameClaim, type Verdict } from './notes-judge.ts'
-import { addOtherPaths, editNotes, type Folder, openNotes } from './notes-tree.ts'
+import { type Comparison, compareNotes, completeSides, diffNotes } from './notes-compare.ts'
+import { addOtherPaths, editNotes } from './notes-edit.ts'
+import { judgeNotes, type SameClaim } from './notes-judge.ts'
+import { type NoteReplacement, type NotesConflict, type Plan, planChanges } from './notes-plan.ts'
+import { type Folder, openNotes } from './notes-tree.ts'
 import { uniteNotes } from './notes-union.ts'
 import { oidDigits, type Repository } from './repository.ts'
 import { openTreeStore } from './trees.ts'
-
-/** Two histories claim different things of one subject, and nobody has decided. */
-export interface NotesConflict {
-  readonly subject: string
-  /** The blobs that stand here and there, by id. More than one on a side: that tree holds the subject twice (case 29). */
-  readonly local: readonly string[]
-  readonly remote: readonly string[]
-  /** Where the other side was read from. */
-  readonly ref: string
-}
-
-/** A note that the other history has replaced on purpose, on top of the one that stood here. */
-export interface NoteReplacement {
-  readonly subject: string
-  readonly from: string
-  readonly to: string
-}
 
 export interface MergeRequest {
   /** Tip of the standing history, the one that gives way to nothing by itself. */
@@ -67,43 +52,6 @@ export interface NotesMerge {
   readonly conflicts: readonly NotesConflict[]
   /** Whether the `decide` of the request found its conflict and could settle it. */
   readonly decided: boolean
-}
-
-interface Plan {
-  readonly changes: ReadonlyMap<string, string>
-  readonly replaced: readonly NoteReplacement[]
-  readonly conflicts: readonly NotesConflict[]
-  readonly decisions: readonly string[]
-  readonly decided: boolean
-}
-
-/** What the verdicts mean for our tree, with the one decision of the request in place of its conflict. */
-const planChanges = (
-  { theirs: theirTip, ref, decide }: MergeRequest,
-  differences: readonly Difference[],
-  verdicts: readonly Verdict[],
-): Plan => {
-  const changes = new Map<string, string>()
-  const replaced: NoteReplacement[] = []
-  const conflicts: NotesConflict[] = []
-  const decisions: string[] = []
-  let decided = false
-  for (const [at, difference] of differences.entries()) {
-    const { subject, ours: local, theirs: remote } = difference
-    let verdict = verdicts[at]
-    if (verdict === 'conflict' && decide?.subject === subject) {
-      decided = decide.keep === 'local' ? local.length <= 1 : remote.length === 1
-      if (decided) verdict = decide.keep === 'local' ? 'ours' : 'theirs'
-      if (verdict === 'ours') decisions.push(decisionLine(difference, theirTip))
-    }
-    if (verdict === 'conflict') conflicts.push({ subject, local, remote, ref })
-    const [to] = remote
-    if (verdict !== 'theirs' || to === undefined) continue
-    changes.set(subject, to)
-    const [from] = local
-    if (from !== undefined) replaced.push({ subject, from, to })
-  }
-  return { changes, replaced, conflicts, decisions, decided }
 }
 
 /** Folders of new notes, below the second level, that are looked into; with more, only a forged tree could hide anything there. */

@@ -196,6 +196,20 @@ test('the last of several decisions records the merge, and earlier ones are reme
   assert.deepEqual((await converge(repository)).conflicts, [])
 })
 
+test('a remote that has not heard of a decision yet does not bring the question back', async t => {
+  const up = 'refs/discern/remotes/up/notes'
+  const { s, repository } = await start(
+    t,
+    { [A]: note('ours') },
+    { ref: ORIGIN, files: { [A]: note('theirs') } },
+    { ref: up, from: NOTES_REF, files: { [B]: note('b') } },
+  )
+  await resolve(repository, A, 'remote')
+  const result = await converge(repository, ORIGIN, up)
+  assert.deepEqual([result.conflicts, result.replaced], [[], []])
+  assert.deepEqual(held(s), { [A]: note('theirs'), [B]: note('b') })
+})
+
 test('deciding where nothing contradicts changes nothing', async t => {
   const { s, repository } = await start(t, { [A]: note('a') }, { ref: ORIGIN, files: { [B]: note('b') } })
   const before = tip(s, NOTES_REF)

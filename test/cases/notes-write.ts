@@ -144,6 +144,32 @@ test('a folder that outgrows its limit is split, and git still reads every note'
   assert.ok(filesOf(s, 'r', NOTES_REF).has(pathOf(B, 1)))
 })
 
+test('splitting a folder loses neither of two notes for one subject, nor what stands under a name that it needs', async t => {
+  const s = scratch(t)
+  s.git('.', 'init', '-q', 'r')
+  const flat = Array.from({ length: 255 }, (_, at) => subjectOf(at))
+  const blocked = flat.find(subject => !subject.startsWith(A.slice(0, 2))) ?? ''
+  importHistories(s, 'r', [
+    {
+      ref: NOTES_REF,
+      files: {
+        ...Object.fromEntries(flat.map(subject => [subject, note(subject)])),
+        [A]: note('one'),
+        [pathOf(A, 1)]: note('two'),
+        [blocked.slice(0, 2)]: 'a file where a folder would go\n',
+      },
+    },
+  ])
+  const repository = await openFor(t, s, 'r')
+  await write(repository, B, note('b'))
+  const files = filesOf(s, 'r', NOTES_REF)
+  assert.ok([...files.keys()].filter(path => path.includes('/')).length > 200, 'it was split')
+  assert.deepEqual([files.get(A), files.get(pathOf(A, 1))], [note('one'), note('two')])
+  assert.equal(files.get(blocked.slice(0, 2)), 'a file where a folder would go\n')
+  assert.equal(files.get(blocked), note(blocked))
+  assert.equal(files.size, 255 + 2 + 1 + 1)
+})
+
 test('recording a note takes few processes, and no more of them where there are many notes', async t => {
   const s = scratch(t)
   const counts: number[] = []
