@@ -93,7 +93,7 @@ const show = async (result: Result, invocation: Invocation, streams: Streams): P
     streams.out(`${JSON.stringify(result)}\n`)
     return
   }
-  const blocks = await view(result)
+  const blocks = await view(result, invocation.output === 'text')
   if (invocation.output === 'markdown') {
     streams.out(renderMarkdown([...blocks, ...(result.ok ? [] : failureBlocks(result))]))
     return

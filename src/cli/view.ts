@@ -5,7 +5,8 @@
 import type { Result } from '../result.ts'
 import type { Block } from './render.ts'
 
-type View = (result: Result) => readonly Block[]
+/** `told` says that a person has already read on standard error what ran, line by line. */
+type View = (result: Result, told: boolean) => readonly Block[]
 
 const views: Readonly<Record<string, () => Promise<{ readonly view: View }>>> = {
   accept: () => import('./view/accept.ts'),
@@ -18,10 +19,10 @@ const views: Readonly<Record<string, () => Promise<{ readonly view: View }>>> = 
 }
 
 /** The blocks of a result, with its advisories and hints last. */
-export const view = async (result: Result): Promise<readonly Block[]> => {
+export const view = async (result: Result, told = false): Promise<readonly Block[]> => {
   const row = views[result.verb]
   const body = row
-    ? (await row()).view(result)
+    ? (await row()).view(result, told)
     : result.message && result.ok
       ? [{ kind: 'line', text: result.message } as const]
       : []

@@ -63,7 +63,7 @@ const gate = async (t: TestContext, plan: readonly PlannedJob[], options: Option
   })
   const result = {
     ok: true,
-    verb: 'done',
+    verb: 'gate',
     steps: run.steps,
     diagnostics: run.diagnostics,
     advisories: run.advisories,

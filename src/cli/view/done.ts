@@ -41,9 +41,9 @@ const proofBlocks = (data: DoneData): readonly Block[] => {
   return [{ kind: 'line', text: `${how}: ${proof.branch} at ${proof.head} (${size})`, tone: 'good' }]
 }
 
-export const view = (result: Result): readonly Block[] => {
+export const view = (result: Result, told: boolean): readonly Block[] => {
   const data = (result.data ?? {}) as DoneData
-  const steps = result.plan ?? result.steps ?? []
+  const steps = result.plan ?? (told ? [] : (result.steps ?? []))
   return [
     ...(result.dry_run ? [{ kind: 'line', text: 'would run, in this order:' } as const] : []),
     ...(steps.length > 0 ? [{ kind: 'rows', rows: steps.map(stepRow) } as const] : []),
