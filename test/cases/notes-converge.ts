@@ -72,6 +72,19 @@ test('with nothing fetched and nothing lost, nothing is written', async t => {
   assert.equal(s.git('r', 'for-each-ref'), before)
 })
 
+test('with nothing pending a convergence costs reading the refs, and one question for each ref that stands elsewhere', async t => {
+  const refs = ['a', 'b', 'c'].map(remote => `refs/discern/remotes/${remote}/notes`)
+  const { s } = await start(t, { [A]: note('a') }, { ref: NOTES_REF, from: NOTES_REF, files: { [B]: note('b') } })
+  s.git('r', 'update-ref', refs[0] ?? '', NOTES_REF)
+  s.git('r', 'update-ref', refs[1] ?? '', `${NOTES_REF}~1`)
+  s.git('r', 'update-ref', LOCAL_NOTES_REF, NOTES_REF)
+  const trace = s.path('trace')
+  const repository = await openFor(t, s, 'r', { GIT_TRACE2_EVENT: trace })
+  assert.equal((await converge(repository, ...refs)).moved, false)
+  const asked = [...s.read(trace).matchAll(/"event":"start".*"argv":\["git","([^"]+)"/g)].map(match => match[1])
+  assert.deepEqual(asked, ['rev-parse', 'for-each-ref', 'merge-base'])
+})
+
 test('the first fetched notes of a clone become its own, and later ones are taken in without a merge commit', async t => {
   const s = scratch(t)
   s.git('.', 'init', '-q', 'r')
