@@ -30,7 +30,9 @@ export type WriteResult =
  */
 export const writeNote = async (repository: Repository, request: WriteRequest): Promise<WriteResult> => {
   const { subject, writer } = request
-  const blob = await writeBlob(repository, request.body)
+  // Written while the refs and folders are read; what goes wrong with it is met where it is awaited.
+  const writing = writeBlob(repository, request.body)
+  writing.catch(() => {})
   const result = await moveNotes<WriteResult>(repository, writer, [], 'discern: note added', async refs => {
     const standing = await standingTip(repository, refs, request)
     if ('cause' in standing) return standing
@@ -41,6 +43,7 @@ export const writeNote = async (repository: Repository, request: WriteRequest): 
       const note = await readBlobs(repository, found)
       return { tip: undefined, answer: { status: 'standing', tip: standing.tip, note } }
     }
+    const blob = await writing
     const trees = openTreeStore(repository)
     const tree = editNotes(trees, oidDigits(repository), folder, new Map([[subject, blob]]))
     await trees.flush()
