@@ -152,6 +152,27 @@ export const refusals = {
     d => `the landing stands, but ${d.problem}`,
     d => [d.next],
   ),
+  awaiting_declaration: row<{ checkpoints: readonly [string, ...string[]] }>(
+    1,
+    d =>
+      `${d.checkpoints.length === 1 ? 'a question awaits' : `${d.checkpoints.length} questions await`} your conclusion before the gate runs: ${d.checkpoints.join(', ')}`,
+    d => [
+      `git discern done ${d.checkpoints.map(id => `--met ${id}`).join(' ')}`,
+      `git discern done --unmet ${d.checkpoints[0]} --why "<reason>"`,
+    ],
+  ),
+  awaiting_variance: row<{ checkpoints: readonly [string, ...string[]] }>(
+    1,
+    d => `landing needs the owner's variance for what is declared unmet: ${d.checkpoints.join(', ')}`,
+    d => [
+      `ask the owner; after a yes: git discern accept --confirmed ${d.checkpoints.map(id => `--variance ${id}`).join(' ')}`,
+    ],
+  ),
+  checkpoint_evidence_unavailable: row<{ path: string; reason: string; next: string }>(
+    1,
+    d => `the recorded questions and declarations in ${d.path} cannot be used: ${d.reason}`,
+    d => [d.next],
+  ),
   hooks_not_installed: row<{ reason: string; choices: readonly [string, ...string[]] }>(
     3,
     d => `everything but the hooks is set up: ${d.reason}`,

@@ -26,6 +26,24 @@ export const PROOF_HEAD_DIGITS = 12
 export const CONFIGURATION_LIMIT_BYTES = 1024 * 1024
 /** Longest text of `adds_matching` and `removes_matching`, as UTF-8 (facts 2.2). */
 export const LITERAL_LIMIT_BYTES = 128
+/** Bytes at the start of either side in which a NUL makes a file binary, as for git without attributes (facts 2.1). */
+export const BINARY_PREFIX_BYTES = 8_000
+/** Longest changed line without its line ending; one byte more makes the file's lines unavailable (facts 2.2). */
+export const CHANGED_LINE_LIMIT_BYTES = 8_192
+/** Changed lines of all files together (facts 2.2). */
+export const CHANGED_LINES_LIMIT_COUNT = 65_536
+/** One file's patch, or the bytes of one untracked file (facts 2.2). */
+export const CHANGED_FILE_LIMIT_BYTES = 262_144
+/** What is read of all patches and untracked files together (facts 2.2). */
+export const CHANGED_TOTAL_LIMIT_BYTES = 2_097_152
+/** Bytes that one definition may compare: each line's payload and one more, times the patterns (facts 2.2). */
+export const COMPARISON_WORK_LIMIT_BYTES = 67_108_864
+/** What `git rev-list` may print for the history of a branch (facts 2.1). */
+export const HISTORY_LIMIT_BYTES = 4 * 1024 * 1024
+/** Paths whose content one git process hashes (facts 4.1). */
+export const HASH_BATCH_COUNT = 500
+/** Tries of a failing batch of files, halved each time, before the rest of it is unreadable. */
+export const HASH_TRY_LIMIT_COUNT = 32
 /** Default limit of one job in seconds; 0 means none (facts 7.11). */
 export const JOB_TIMEOUT_DEFAULT_S = 600
 /** How long a job's processes get between the polite and the final signal (case 82). */
@@ -56,8 +74,23 @@ export const PROGRESS_REDRAW_MS = 100
 export const PROGRESS_STILL_RUNNING_MS = 30_000
 /** Longest unfinished line of streamed output that is held back until its newline comes. */
 export const PROGRESS_LINE_LIMIT_CHARACTERS = 4_096
+/** Largest file that a question is read from (facts 6.3). */
+export const QUESTION_FILE_LIMIT_BYTES = 65_536
+/** Fewest deleted lines, and how many times the added ones, that make a change mostly a deletion (facts 2.3, step 13). */
+export const DELETION_DOMINANT_MINIMUM_LINES = 50
+export const DELETION_DOMINANT_RATIO = 2
 /** A declared account of a drop is one line of at most this many characters (facts 6.4). */
 export const DROP_ACCOUNT_LIMIT_CHARACTERS = 500
+/** A declared-unmet rationale is one paragraph of at most this many characters, counted in code points (facts 5.3). */
+export const RATIONALE_LIMIT_CHARACTERS = 500
+/** How often the question store of a worktree is tried while another process writes it: two seconds in all (facts 5.1). */
+export const QUESTION_STORE_TRY_COUNT = 80
+/** Pause between two of those tries. */
+export const QUESTION_STORE_PAUSE_MS = 25
+/** Wall-clock budget of one `when` command (facts 2.6). */
+export const WHEN_LIMIT_MS = 10_000
+/** Output of one `when` command that is kept; more is an overflow (facts 2.6). */
+export const WHEN_OUTPUT_LIMIT_BYTES = 256 * 1024
 /** Collections in the default `status` JSON hold at most this many items (facts 7.6). */
 export const STATUS_COLLECTION_LIMIT_COUNT = 6
 /** Sequence reservations that are kept so that a stalled writer cannot reuse a number (facts 8.5, rule 8). */

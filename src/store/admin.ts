@@ -35,6 +35,14 @@ export const adminFiles = {
     newer: 'observe',
     limitBytes: 1 << 20,
   },
+  'checkpoint-open-questions': {
+    path: 'discern/checkpoint-open-questions',
+    scope: 'worktree',
+    version: 1,
+    field: 'version',
+    newer: 'refuse',
+    limitBytes: 64 << 20,
+  },
   efforts: {
     path: 'discern/efforts',
     scope: 'worktree',
@@ -80,6 +88,8 @@ export const adminFolders = {
   artifacts: { path: 'discern/completion/artifacts', scope: 'common' },
   output: { path: 'discern/output', scope: 'worktree' },
   lock: { path: 'discern/lock', scope: 'worktree' },
+  /** One private folder for the input of each `when` command that runs. */
+  'when-input': { path: 'discern/when-input', scope: 'worktree' },
   /** The hooks that the configuration points at, on gits that know them. */
   hooks: { path: 'discern/hooks', scope: 'common' },
   /** Written or tested by the hooks' shell part: its time says up to when the configuration was looked at. */

@@ -1,0 +1,5 @@
+import './cases/question-transitions.ts'
+import './cases/question-store.ts'
+import './cases/question-declare.ts'
+import './cases/question-obligation.ts'
+import './cases/question-when.ts'
