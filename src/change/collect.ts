@@ -1,8 +1,8 @@
 /** Bounded facts about the difference between the policy commit and a commit of the branch. */
-import { join } from 'node:path'
+import { openBorrowed } from '../git/borrowed.ts'
 import { decodePath, splitNul } from '../git/path.ts'
 import type { Repository } from '../git/repository.ts'
-import { gitOutput, type Place } from '../git/run.ts'
+import { gitOutput } from '../git/run.ts'
 
 export type ChangeKind = 'added' | 'modified' | 'deleted'
 
@@ -24,26 +24,12 @@ export interface CommittedChange {
 const KINDS: Readonly<Record<string, ChangeKind>> = { A: 'added', D: 'deleted' }
 
 /**
- * A view of the repository in which git finds no `.gitattributes` at all: bare, outside the work tree, with an index that
- * does not exist, since git also reads attributes from the index. What counts as text is then git's own look at the bytes.
- */
-const withoutAttributes = (repository: Repository): Place => {
-  const { GIT_WORK_TREE: _tree, ...env } = repository.env
-  return {
-    cwd: repository.gitDir,
-    env: { ...env, GIT_INDEX_FILE: join(repository.gitDir, 'discern', 'no-index'), GIT_ATTR_NOSYSTEM: '1' },
-  }
-}
-
-/**
  * What lies between two commits, in plumbing's words: no renames, no external diff, no textconv, no submodule setting, and no
  * attribute that the branch or a user could choose (cases 60, 64, 65). One git process.
  */
 export const committedChange = async (repository: Repository, base: string, head: string): Promise<CommittedChange> => {
-  const output = await gitOutput(withoutAttributes(repository), [
-    '--bare',
-    '-c',
-    'core.attributesFile=/dev/null',
+  const borrowed = await openBorrowed(repository)
+  const output = await gitOutput(borrowed, [
     'diff-tree',
     '-r',
     '-z',
@@ -55,7 +41,7 @@ export const committedChange = async (repository: Repository, base: string, head
     '--ignore-submodules=none',
     base,
     head,
-  ])
+  ]).finally(() => borrowed.close())
   const kinds = new Map<string, ChangeKind>()
   const paths: ChangedPath[] = []
   const records = splitNul(output)

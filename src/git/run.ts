@@ -131,6 +131,47 @@ export const git = (place: Place, args: readonly string[], options: GitOptions =
     else child.stdin?.end()
   })
 
+/**
+ * The first `limitBytes` of what git prints, and whether it printed more, in which case it is ended: for a question whose
+ * answer may be larger than anybody wants to hold (case 80). Throws as `git` does. One git process.
+ */
+export const gitPrefix = async (
+  place: Place,
+  args: readonly string[],
+  limitBytes: number,
+): Promise<{ readonly exitCode: number; readonly stdout: Buffer; readonly stderrBytes: number; readonly more: boolean }> =>
+  new Promise((resolve, reject) => {
+    const child = start(place, args)
+    const out: Buffer[] = []
+    let size = 0
+    let stderrBytes = 0
+    let late = false
+    const timer = setTimeout(() => {
+      late = true
+      child.kill('SIGTERM')
+    }, GIT_CALL_LIMIT_MS)
+    child.stdout?.on('data', (chunk: Buffer) => {
+      if (size <= limitBytes) out.push(chunk)
+      size += chunk.length
+      if (size > limitBytes) child.kill('SIGTERM')
+    })
+    child.stderr?.on('data', (chunk: Buffer) => {
+      stderrBytes += chunk.length
+    })
+    child.stdin?.on('error', () => {})
+    child.stdin?.end()
+    child.on('error', error => {
+      clearTimeout(timer)
+      reject(new Refusal('git_unavailable', { reason: reasonOf(error) }))
+    })
+    child.on('close', code => {
+      clearTimeout(timer)
+      if (late) return reject(new Error(`git ${args[0]} took longer than ${GIT_CALL_LIMIT_MS} ms`))
+      const stdout = Buffer.concat(out).subarray(0, limitBytes)
+      resolve({ exitCode: code ?? 128, stdout, stderrBytes, more: size > limitBytes })
+    })
+  })
+
 /** Starts a git that is talked to for longer than one question, such as `cat-file --batch`. */
 export const start = (place: Place, args: readonly string[], options: GitOptions = {}): ChildProcess =>
   spawn('git', [...args], {
