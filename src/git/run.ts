@@ -139,7 +139,12 @@ export const gitPrefix = async (
   place: Place,
   args: readonly string[],
   limitBytes: number,
-): Promise<{ readonly exitCode: number; readonly stdout: Buffer; readonly stderrBytes: number; readonly more: boolean }> =>
+): Promise<{
+  readonly exitCode: number
+  readonly stdout: Buffer
+  readonly stderrBytes: number
+  readonly more: boolean
+}> =>
   new Promise((resolve, reject) => {
     const child = start(place, args)
     const out: Buffer[] = []
