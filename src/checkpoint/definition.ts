@@ -1,36 +1,13 @@
 /** A governing checkpoint, resolved: scope names and references expanded, built-in values merged, question text loaded. */
-import type { ChangeKind } from '../change/facts.ts'
+import type { Review, Trigger } from './fields.ts'
 
 export type CheckpointMode = 'stop' | 'advise'
 
-/** The trigger fields as the table in `fields.ts` describes them; an absent optional is `undefined`. */
-export interface Trigger {
-  /** Globs of `scope` or `paths`; `undefined` is the whole authored change. */
-  readonly selectorGlobs: readonly string[] | undefined
-  readonly includeGenerated: boolean
-  readonly excludePaths: readonly string[]
-  readonly kinds: readonly ChangeKind[]
-  readonly addsMatching: readonly string[]
-  readonly removesMatching: readonly string[]
-  readonly newDirectory: boolean
-  readonly binary: boolean | undefined
-  readonly similarNewFile: boolean
-  /** Scope names already expanded to their globs. */
-  readonly unlessChanged: readonly string[]
-  readonly minChangedFiles: number | undefined
-  readonly minChangedLines: number | undefined
-  readonly deletionDominant: boolean
-  readonly minCommits: number | undefined
-  readonly when: string | undefined
-}
+export type { Trigger }
 
-export interface CheckpointDefinition {
+/** The fields that a person reads have the types of their rows in `fields.ts`. */
+export interface CheckpointDefinition extends Review {
   readonly id: string
-  readonly mode: CheckpointMode
-  readonly question: string
-  readonly questionFile: string | undefined
-  readonly teach: string | undefined
-  readonly reference: string | undefined
   readonly trigger: Trigger
   /** 64 hexadecimal digits (facts 3.1). */
   readonly hash: string

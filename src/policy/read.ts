@@ -25,9 +25,14 @@ type Table = Readonly<Record<string, unknown>>
  * Reads the text of a configuration. `file` names it in messages. Refuses with `invalid_config`, naming file, line, key, what
  * was expected and the nearest right key. Starts no process.
  */
-export const parseConfiguration = async (text: string, file: string): Promise<Configuration> => {
+export const parseConfiguration = async (
+  text: string,
+  file: string,
+  /** Takes out, before anything is checked, what its owner judges by itself. */
+  without: (document: Table) => Table = document => document,
+): Promise<Configuration> => {
   const plain = text.replace(/^\uFEFF/, '')
-  const document = parseToml(plain, file)
+  const document = without(parseToml(plain, file))
   const refuse = async (problem: ConfigProblem): Promise<never> => {
     const { configRefusal } = await import('./problem.ts')
     throw configRefusal(plain, file, problem)

@@ -1,4 +1,5 @@
 /** The claim of a Proof: what was completed, for which commit, under which policy (facts 8 and 9.1). */
+import type { Drop } from '../checkpoint/drop.ts'
 
 export type Mode = 'strict' | 'report'
 
@@ -142,15 +143,7 @@ export interface Completion {
   readonly executors: readonly Executor[]
 }
 
-/** Enforcement of a checkpoint that was lost, and why (facts 6.4). */
-export interface Drop {
-  readonly scope: 'policy' | 'entry'
-  readonly checkpoint: string | null
-  readonly mode: 'stop' | 'advise' | null
-  readonly policy_commit?: string
-  readonly reason: string
-  readonly account: string
-}
+export type { Drop }
 
 export interface StandardProposal {
   readonly standard: string
