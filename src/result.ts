@@ -51,6 +51,7 @@ export interface Diagnostic {
 export type AdvisoryKind =
   | 'acceptance-cleanup-incomplete'
   | 'checkpoint-evidence-dropped'
+  | 'checkpoint-base-behind'
   | 'doctor-warning'
   | 'landing-authority-unverified'
   | 'proof-recording-unavailable'

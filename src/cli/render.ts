@@ -18,6 +18,8 @@ export type Block =
   | { readonly kind: 'list'; readonly items: readonly string[]; readonly tone?: Tone }
   /** A command to type, or output of a tool, verbatim but escaped. */
   | { readonly kind: 'code'; readonly text: string }
+  /** One line of a stable format whose fields are separated by tabs. */
+  | { readonly kind: 'plumbing'; readonly text: string }
   /** Markdown that we composed and escaped ourselves, such as a Proof page. */
   | { readonly kind: 'markdown'; readonly text: string }
 
@@ -52,6 +54,9 @@ export const renderText = (blocks: readonly Block[], colour: boolean): string =>
         for (const line of block.text.replace(/\n$/, '').split('\n'))
           lines.push(`    ${escapeText(line.replaceAll('\t', '  '))}`)
         break
+      case 'plumbing':
+        lines.push(escapeText(block.text, true).replaceAll('\n', ' '))
+        break
       case 'markdown':
         lines.push(escapeText(block.text, true).replace(/\n$/, ''))
         break
@@ -79,6 +84,9 @@ export const renderMarkdown = (blocks: readonly Block[]): string => {
         break
       case 'code':
         parts.push(markdownBlock(block.text))
+        break
+      case 'plumbing':
+        parts.push(markdownText(block.text.replaceAll('\t', ' ')))
         break
       case 'markdown':
         parts.push(escapeText(block.text, true).replace(/\n$/, ''))

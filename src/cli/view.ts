@@ -10,9 +10,12 @@ type View = (result: Result, told: boolean) => readonly Block[]
 
 const views: Readonly<Record<string, () => Promise<{ readonly view: View }>>> = {
   accept: () => import('./view/accept.ts'),
+  checkpoints: () => import('./view/checkpoints.ts'),
   doctor: () => import('./view/doctor.ts'),
   done: () => import('./view/done.ts'),
+  evaluate: () => import('./view/evaluate.ts'),
   notes: () => import('./view/notes.ts'),
+  prepare: () => import('./view/prepare.ts'),
   refresh: () => import('./view/refresh.ts'),
   setup: () => import('./view/setup.ts'),
   status: () => import('./view/status.ts'),

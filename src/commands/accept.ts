@@ -1,5 +1,5 @@
 /** `git discern accept`: land the proven commit (facts 10.1), or finish a landing that was interrupted (10.5). */
-import { evidenceIdentity } from '../checkpoint/question.ts'
+import { evidenceOf, readQuestions } from '../checkpoint/question-store.ts'
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
 import { displayPath } from '../git/path.ts'
@@ -33,6 +33,7 @@ import type { Advisory, Result } from '../result.ts'
 import { withLock } from '../store/lock.ts'
 import { acceptHint, publicationCommands } from './advise.ts'
 import type { Call } from './call.ts'
+import { checkpointsData, lookAtCheckpoints } from './owed.ts'
 import { type Effort, readSituation, requireEffort, type Situation } from './situation.ts'
 
 const VERB = 'accept'
@@ -52,10 +53,11 @@ export const run = async (context: Context, call: Call): Promise<Result> => {
 /** The honoured, complete, strict marker of the checkout, or a refusal that says what is missing (facts 10.1 step 3). */
 const provenMarker = async (effort: Effort): Promise<CompleteMarker> => {
   const dirty = [...effort.state.tracked, ...effort.state.untracked]
+  const evidence = evidenceOf(await readQuestions(effort.worktree, effort.branch))
   const inspection = await inspectMarker(effort.worktree, {
     head: effort.head,
     dirty,
-    evidence: evidenceIdentity([]),
+    evidence: 'known' in evidence ? evidence.known : undefined,
   })
   refuseNewerMarker(effort.worktree, inspection)
   const next = 'git discern done'
@@ -115,7 +117,24 @@ const prepare = async (effort: Effort): Promise<{ readonly marker: CompleteMarke
     { trunk: trunk.target, expected: candidate.predecessor, target: candidate.head },
     again(trunk.name),
   )
+  await requireAnswers(effort)
   return { marker, plan }
+}
+
+/**
+ * No question may be open when the trunk moves, and what is declared unmet lands only with the owner's variance, which no
+ * `--confirmed` implies (facts 10.1 steps 7 and 8). Uncertainty never blocks here: it travels in the Proof as a drop.
+ */
+const requireAnswers = async ({ worktree, branch, head, predecessor }: Effort): Promise<void> => {
+  const scope = { kind: 'commit', commit: head } as const
+  const owed = await lookAtCheckpoints({ worktree, branch, policy: predecessor, base: predecessor, scope })
+  const ids = (words: readonly string[]): readonly string[] =>
+    owed.checkpoints.filter(({ obligation }) => words.includes(obligation)).map(({ definition }) => definition.id)
+  const data = checkpointsData(predecessor, owed)
+  const [open, ...alsoOpen] = ids(['awaiting_declaration', 'reopened', 'will_open'])
+  if (open !== undefined) throw new Refusal('awaiting_declaration', { checkpoints: [open, ...alsoOpen] }, { data })
+  const [unmet, ...alsoUnmet] = ids(['declared_unmet'])
+  if (unmet !== undefined) throw new Refusal('awaiting_variance', { checkpoints: [unmet, ...alsoUnmet] }, { data })
 }
 
 const summaryOf = (effort: Effort, { proof }: CompleteMarker): readonly string[] => {

@@ -108,9 +108,20 @@ export const commands: readonly Command[] = [
     readOnly: false,
     summary: 'run the gate and stamp a Proof for this commit',
     description:
-      'Needs a clean, committed branch that contains the trunk. Runs fix, build, check and test jobs and the gates of changed scopes; when all pass and nothing moved meanwhile, a Proof for this commit is kept in the worktree. A current Proof is reused without running anything.',
-    flags: [dryRun, { name: 'rerun', summary: 'run the gate even though nothing changed' }],
-    examples: ['git discern done', 'git discern done --dry-run', 'git discern done --rerun'],
+      'Needs a clean, committed branch that contains the trunk. Questions that the change raised are asked first and must be answered with --met or --unmet before any job runs; an answer is recorded as your judgement and kept until what it is about changes. Then it runs fix, build, check and test jobs and the gates of changed scopes; when all pass and nothing moved meanwhile, a Proof for this commit is kept in the worktree. A current Proof is reused without running anything.',
+    flags: [
+      { name: 'met', value: 'id', repeatable: true, summary: 'declare that the question of this checkpoint is met' },
+      { name: 'unmet', value: 'id', repeatable: true, summary: 'declare it unmet; once, with --why' },
+      { name: 'why', value: 'rationale', summary: 'why it is unmet: one paragraph of 1 to 500 characters' },
+      dryRun,
+      { name: 'rerun', summary: 'run the gate even though nothing changed' },
+    ],
+    examples: [
+      'git discern done',
+      'git discern done --dry-run',
+      'git discern done --met rollback-path',
+      'git discern done --unmet rollback-path --why "the table is new, nothing can be rolled back"',
+    ],
     load: () => import('./done.ts'),
   },
   {
@@ -125,6 +136,28 @@ export const commands: readonly Command[] = [
     load: () => import('./accept.ts'),
   },
   {
+    name: 'prepare',
+    group: 'work',
+    readOnly: false,
+    summary: 'fix, regenerate and check; say what will be asked',
+    description:
+      'Runs the fix jobs, the generators and the check jobs on the tree as it is, uncommitted changes included, and lists the obligations of the checkpoints as advice. No tests, no build, no Proof; it may edit files.',
+    flags: [],
+    examples: ['git discern prepare'],
+    load: () => import('./prepare.ts'),
+  },
+  {
+    name: 'checkpoints',
+    group: 'inspect',
+    readOnly: true,
+    summary: 'the questions that govern here, and what this change owes',
+    description:
+      'Shows the checkpoints of the trunk, what makes each fire, whether it would fire for this change, committed or not, and the state of its question and declaration. Runs no condition and writes nothing.',
+    flags: [],
+    examples: ['git discern checkpoints', 'git discern checkpoints --json'],
+    load: () => import('./checkpoints.ts'),
+  },
+  {
     name: 'evaluate',
     group: 'plumbing',
     readOnly: true,
@@ -134,7 +167,7 @@ export const commands: readonly Command[] = [
     arity: [0, 1],
     flags: [
       { name: 'porcelain', summary: 'one stable line per checkpoint' },
-      { name: 'exit-code', summary: 'exit with 1 when a declaration is awaited' },
+      { name: 'exit-code', summary: 'exit with 1 when a declaration is owed' },
     ],
     examples: ['git discern evaluate --porcelain'],
     load: () => import('./evaluate.ts'),

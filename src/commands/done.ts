@@ -1,9 +1,13 @@
 /** `git discern done`: answer, run the gate, stamp the Proof (facts 7.1). */
 import { type CommittedChange, committedChange } from '../change/collect.ts'
+import type { DeclarationRequest } from '../checkpoint/declare.ts'
+import type { Drop } from '../checkpoint/drop.ts'
+import { makeDrop } from '../checkpoint/drop.ts'
+import type { Preflight } from '../checkpoint/preflight.ts'
 import { evidenceIdentity } from '../checkpoint/question.ts'
+import { evidenceOf, readQuestions } from '../checkpoint/question-store.ts'
 import type { Context } from '../context.ts'
 import { Refusal, reasonOf } from '../errors.ts'
-import { planSteps } from '../gate/outcome.ts'
 import { type GateRun, runGate } from '../gate/run.ts'
 import { parseCommit } from '../git/objects.ts'
 import { displayPath } from '../git/path.ts'
@@ -18,54 +22,110 @@ import { effortId } from '../proof/effort.ts'
 import { abbreviate } from '../proof/envelope.ts'
 import { clearMarker, completeMarker, inspectMarker, refuseNewerMarker, writeMarker } from '../proof/marker.ts'
 import { newestVerdict, recordCompletion, recordVerdict, reserveSequence } from '../proof/records.ts'
-import type { Result, Step } from '../result.ts'
+import type { Result } from '../result.ts'
 import { adminFolder, readAdmin, writeAdmin } from '../store/admin.ts'
 import { sha256Json } from '../store/digest.ts'
 import { probeWrite } from '../store/file.ts'
-import { acceptHint, configurationAdvisories } from './advise.ts'
 import type { Call } from './call.ts'
+import { answer, awaiting, failed, preview, withheld } from './done-answer.ts'
+import { type Asked, declaredRows, lookAtCheckpoints, settleCheckpoints } from './owed.ts'
 import { type Effort, readSituation, requireEffort } from './situation.ts'
 
 const VERB = 'done'
 
-/** What `done` knows before anything runs. */
-interface Preflight {
+/** What `done` knows before any job runs. */
+interface Ready {
   readonly effort: Effort
   readonly change: CommittedChange
   readonly plan: GatePlan
+  readonly owed: Preflight
   /** Declaration-evidence identity the Proof will be bound to. */
   readonly evidence: string
+  /** What was lost of the checkpoints, the evidence identity included. */
+  readonly drops: readonly Drop[]
 }
 
 export const run = async (context: Context, call: Call): Promise<Result> => {
   const effort = await requireEffort(await readSituation(context), VERB)
-  const evidence = evidenceIdentity([])
+  const request = requestOf(call)
+  const evidence = evidenceOf(await readQuestions(effort.worktree, effort.branch))
   const dirty = [...effort.state.tracked, ...effort.state.untracked]
-  const inspection = await inspectMarker(effort.worktree, { head: effort.head, dirty, evidence })
+  const inspection = await inspectMarker(effort.worktree, {
+    head: effort.head,
+    dirty,
+    evidence: 'known' in evidence ? evidence.known : undefined,
+  })
   refuseNewerMarker(effort.worktree, inspection)
   const rerun = call.flags['rerun'] === true
   const dryRun = call.flags['dry-run'] === true
+  const declares = request.met.length + request.unmet.length > 0 || request.why !== undefined
   const marker = inspection.status === 'honored' ? completeMarker(inspection.marker) : undefined
-  if (!rerun && !dryRun && marker && (await isReusable(effort, marker.proof.claim))) {
+  if (
+    !rerun &&
+    !dryRun &&
+    !declares &&
+    marker &&
+    'known' in evidence &&
+    (await isReusable(effort, marker.proof.claim))
+  ) {
     return answer(effort, { gateRan: false, executions: 0, scopes: [], proof: marker.proof })
   }
   if (!dryRun && dirty.length > 0) throw new Refusal('dirty_worktree', { paths: dirty.map(displayPath) })
   await requireContainsTrunk(effort)
   const change = await committedChange(effort.worktree, effort.predecessor, effort.head)
-  const plan = await planGate(effort.configuration, { changedPaths: change.paths.map(({ path }) => path) })
-  if (dryRun) return preview(effort, plan, dirty)
-  if (!rerun) await refuseUnchangedRerun(effort, evidence)
+  const plan = planGate(effort.configuration, { changedPaths: change.paths.map(({ path }) => path) })
+  if (dryRun) return preview(effort, plan, dirty, await lookAtCheckpoints(askedOf(effort)))
+  const owed = await settleCheckpoints(context, askedOf(effort), request, 'strict')
+  const [first, ...others] = owed.blocking.map(({ definition }) => definition.id)
+  if (first !== undefined) throw awaiting(effort, owed, [first, ...others])
+  const ready = readyOf({ effort, change, plan, owed })
+  if (!rerun && !declares) await refuseUnchangedRerun(effort, ready.evidence)
   await probeStores(effort)
-  return finish(context, { effort, change, plan, evidence }, rerun)
+  return finish(context, ready, rerun)
+}
+
+const requestOf = ({ flags }: Call): DeclarationRequest => {
+  const { met, unmet, why } = flags
+  return {
+    met: Array.isArray(met) ? met : [],
+    unmet: Array.isArray(unmet) ? unmet : [],
+    why: typeof why === 'string' ? why : undefined,
+  }
+}
+
+/** The tree is clean when it counts, so the commit itself is asked about. */
+const askedOf = ({ worktree, branch, predecessor, head }: Effort): Asked => ({
+  worktree,
+  branch,
+  policy: predecessor,
+  base: predecessor,
+  scope: { kind: 'commit', commit: head },
+})
+
+/** Evidence whose identity cannot be had is a drop of its own, and such a Proof is never reused (facts 6.4). */
+const readyOf = (ready: Omit<Ready, 'evidence' | 'drops'>): Ready => {
+  const { evidence, drops } = ready.owed
+  if ('known' in evidence) return { ...ready, evidence: evidence.known, drops }
+  const lost = makeDrop('declaration_evidence_unavailable', evidence.unavailable, {
+    policyCommit: ready.effort.predecessor,
+  })
+  return { ...ready, evidence: evidenceIdentity([]), drops: [...drops, lost] }
 }
 
 /** Facts 7.3: the recorded predecessor is still the trunk's tip, and no later verdict stands on this commit. */
 const isReusable = async (effort: Effort, claim: ProofClaim): Promise<boolean> => {
   if (claim.completion.candidate.predecessor !== effort.predecessor) return false
+  if ((claim.checkpoint_drops ?? []).some(forbidsReuse)) return false
   if (claim.trunk !== effort.trunk.name || claim.branch !== shortBranch(effort.branch)) return false
   const verdict = await newestVerdict(effort.worktree, effort.head)
   return verdict?.proofId === claim.completion.proof_id
 }
+
+/** An indeterminate stop and unknowable evidence make a green Proof good for one landing only (facts 6.4). */
+const forbidsReuse = ({ reason, mode }: Drop): boolean =>
+  reason === 'declaration_evidence_unavailable' ||
+  reason === 'strand_check_unavailable' ||
+  (reason.startsWith('when_') && mode === 'stop')
 
 const requireContainsTrunk = async (effort: Effort): Promise<void> => {
   const { worktree, predecessor, head, trunk, branch } = effort
@@ -109,8 +169,8 @@ const probeStores = async (effort: Effort): Promise<void> => {
 }
 
 /** Runs the gate and keeps what it proved, or what it did not. */
-const finish = async (context: Context, preflight: Preflight, rerun: boolean): Promise<Result> => {
-  const { effort, plan } = preflight
+const finish = async (context: Context, ready: Ready, rerun: boolean): Promise<Result> => {
+  const { effort, plan, owed } = ready
   const { worktree } = effort
   const rerunOf = rerun ? ((await newestVerdict(worktree, effort.head))?.attemptId ?? null) : null
   const attempt = {
@@ -124,20 +184,20 @@ const finish = async (context: Context, preflight: Preflight, rerun: boolean): P
   if (!gate.passed) {
     await recordVerdict(worktree, effort.head, { ...verdict, passed: false, proofId: undefined })
     await clearMarker(worktree)
-    await keepLastRun(preflight, false)
-    return failed(effort, plan, gate)
+    await keepLastRun(ready, false)
+    return failed(effort, plan, gate, owed)
   }
   const reason = await whatMoved(effort)
-  if (reason) throw withheld(plan, gate, reason)
-  const proof = await stamp(context, preflight, gate, attempt)
+  if (reason) throw withheld(effort, plan, gate, owed, reason)
+  const proof = await stamp(context, ready, gate, attempt)
   await recordCompletion(worktree, proof.claim, proof)
   await recordVerdict(worktree, effort.head, { ...verdict, passed: true, proofId: proof.claim.completion.proof_id })
-  const marker = await writeMarker(worktree, effort.head, proof, preflight.evidence)
-  await keepLastRun(preflight, true)
+  const marker = await writeMarker(worktree, effort.head, proof, ready.evidence)
+  await keepLastRun(ready, true)
   if (marker.status === 'record_failed') {
     throw new Refusal('write_access', { path: `${worktree.gitDir}/discern/gate-proof`, reason: marker.reason })
   }
-  return answer(effort, { gateRan: true, executions: gate.jobs.length, scopes: plan.scopesChanged, proof, gate })
+  return answer(effort, { gateRan: true, executions: gate.jobs.length, scopes: plan.scopesChanged, proof, gate, owed })
 }
 
 const runPlannedGate = (context: Context, effort: Effort, plan: GatePlan): Promise<GateRun> => {
@@ -174,7 +234,7 @@ const whatMoved = async (effort: Effort): Promise<string | undefined> => {
 
 const stamp = async (
   context: Context,
-  { effort, change, plan }: Preflight,
+  { effort, change, plan, owed, drops }: Ready,
   gate: GateRun,
   attempt: Parameters<typeof completeProof>[1]['attempt'],
 ): Promise<StampedProof> => {
@@ -198,112 +258,12 @@ const stamp = async (
     jobs: gate.jobs,
     mode: 'strict',
     attempt,
+    declared: declaredRows(owed),
+    drops,
   })
 }
 
-const keepLastRun = ({ effort, evidence }: Preflight, passed: boolean): Promise<void> => {
+const keepLastRun = ({ effort, evidence }: Ready, passed: boolean): Promise<void> => {
   const { head, predecessor, worktree } = effort
   return writeAdmin(worktree, 'last-gate-run', { head, predecessor, passed, evidence, mode: 'strict' })
-}
-
-const mergeCheck: Step = { kind: 'merge-check', label: 'contains the trunk', disposition: 'run', outcome: 'ok' }
-
-const preview = (effort: Effort, plan: GatePlan, dirty: readonly string[]): Result => ({
-  ok: true,
-  verb: VERB,
-  dry_run: true,
-  plan: [mergeCheck, ...planSteps(plan.jobs)],
-  data: {
-    ...shared,
-    failed_stage: null,
-    scopes_changed: plan.scopesChanged,
-    gate_ran: false,
-    branch: shortBranch(effort.branch),
-    trunk: effort.trunk.name,
-    head: effort.head,
-    policy: effort.predecessor,
-  },
-  advisories: configurationAdvisories(effort.configuration),
-  hints: [...(dirty.length > 0 ? ['commit your changes first: git status'] : []), 'git discern done'],
-})
-
-/** Fields that every answer has and that nothing here decides yet. */
-const shared = { mode: 'strict', checkpoint_drops: [] } as const
-
-interface Answer {
-  readonly gateRan: boolean
-  readonly executions: number
-  readonly scopes: readonly string[]
-  readonly proof: StampedProof
-  readonly gate?: GateRun
-}
-
-/** The green answer, fresh or reused; the claim without its long evidence. */
-const answer = (effort: Effort, { gateRan, executions, scopes, proof, gate }: Answer): Result => {
-  const { completion, ...claim } = proof.claim
-  const { candidate_id, proof_id } = completion
-  return {
-    ok: true,
-    verb: VERB,
-    ...(gate ? { steps: [mergeCheck, ...gate.steps] } : {}),
-    data: {
-      ...shared,
-      failed_stage: null,
-      scopes_changed: scopes,
-      gate_ran: gateRan,
-      producer_executions: executions,
-      completion: { kind: 'complete', candidate_id, proof_id, pending: [], pending_reasons: [] },
-      proof: { ...claim, line: proof.line, completion: { candidate_id, proof_id } },
-    },
-    advisories: [...configurationAdvisories(effort.configuration), ...(gate?.advisories ?? [])],
-    hints: [acceptHint],
-    ...(gate && gate.waitedMs > 0 ? { waited_ms: gate.waitedMs } : {}),
-  }
-}
-
-const withheld = (plan: GatePlan, gate: GateRun, reason: string): Refusal =>
-  new Refusal(
-    'proof_withheld',
-    { reason },
-    {
-      steps: [mergeCheck, ...gate.steps],
-      data: {
-        ...shared,
-        failed_stage: null,
-        scopes_changed: plan.scopesChanged,
-        gate_ran: true,
-        producer_executions: gate.jobs.length,
-        completion: { kind: 'pending', pending: ['proof'], pending_reasons: [reason] },
-      },
-    },
-  )
-
-const failed = (effort: Effort, plan: GatePlan, gate: GateRun): Result => {
-  const drift = gate.driftPaths.map(displayPath)
-  const names = gate.jobs.filter(({ outcome }) => outcome === 'failed').map(({ planned }) => planned.label)
-  const refusal = new Refusal('gate_failed', {
-    stage: gate.failedStage ?? 'the gate',
-    failed: names.length > 0 ? names : drift,
-    rerun: gate.diagnostics[0]?.reproduce_cmd ?? 'git discern done --rerun',
-  })
-  return {
-    ok: false,
-    verb: VERB,
-    steps: [mergeCheck, ...gate.steps],
-    diagnostics: gate.diagnostics,
-    data: {
-      ...shared,
-      failed_stage: gate.failedStage,
-      scopes_changed: plan.scopesChanged,
-      gate_ran: true,
-      producer_executions: gate.jobs.filter(({ outcome }) => outcome !== 'skipped').length,
-      completion: { kind: 'diagnostic', pending: [], pending_reasons: [] },
-      drift_paths: drift,
-    },
-    advisories: [...configurationAdvisories(effort.configuration), ...gate.advisories],
-    error: refusal.slug,
-    message: refusal.message,
-    hints: [...refusal.next],
-    ...(gate.waitedMs > 0 ? { waited_ms: gate.waitedMs } : {}),
-  }
 }

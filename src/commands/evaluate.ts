@@ -1,10 +1,77 @@
-/** `git discern evaluate`: the checkpoints of a revision or the work tree; nothing is written and nothing is started. */
+/**
+ * `git discern evaluate`: the checkpoints of a revision or the work tree, for scripts and hooks. Nothing is written, no condition
+ * runs. `--porcelain` prints one line per governing checkpoint: obligation, id, mode, separated by tabs.
+ */
+import type { CheckpointState } from '../checkpoint/preflight.ts'
 import type { Context } from '../context.ts'
-import { openRepository } from '../git/repository.ts'
+import { Refusal } from '../errors.ts'
+import { isAncestor, resolveCommit, shortBranch } from '../git/refs.ts'
 import type { Result } from '../result.ts'
 import type { Call } from './call.ts'
+import { lookHere } from './checkpoints.ts'
+import { checkpointsData, lookAtCheckpoints } from './owed.ts'
+import { readSituation, type Situation } from './situation.ts'
 
-export const run = async (context: Context, _call: Call): Promise<Result> => {
-  await openRepository(context)
-  return { ok: true, verb: 'evaluate', data: { checkpoints: [] } }
+const VERB = 'evaluate'
+const OWED = ['awaiting_declaration', 'reopened', 'will_open']
+
+export const run = async (context: Context, call: Call): Promise<Result> => {
+  const situation = await readSituation(context)
+  const revision = call.operands[0]
+  const looked = revision === undefined ? await lookHere(situation) : await lookAtRevision(situation, revision)
+  const states = looked?.owed.checkpoints ?? []
+  const owed = states.filter(({ obligation }) => OWED.includes(obligation))
+  const answered = owed.filter(({ obligation }) => obligation !== 'will_open')
+  const data = {
+    ...(looked ? checkpointsData(looked.policy, looked.owed) : { checkpoints: [], ungoverned: [], drops: [] }),
+    ...(call.flags['porcelain'] ? { porcelain: states.map(porcelain) } : {}),
+  }
+  if (call.flags['exit-code'] && owed.length > 0) {
+    const [first = '', ...others] = owed.map(({ definition }) => definition.id)
+    const refusal = new Refusal('awaiting_declaration', { checkpoints: [first, ...others] })
+    return { ok: false, verb: VERB, data, error: refusal.slug, message: refusal.message, hints: [...refusal.next] }
+  }
+  return {
+    ok: true,
+    verb: VERB,
+    data,
+    ...(answered.length > 0 ? { message: sentence(situation, answered) } : {}),
+  }
+}
+
+const porcelain = ({ definition, obligation }: CheckpointState): string =>
+  [obligation, definition.id, definition.mode].join('\t')
+
+/** What the hooks print: only when an answer is owed for a question that was already asked. */
+const sentence = ({ state }: Situation, owed: readonly CheckpointState[]): string => {
+  const ids = owed.map(
+    ({ definition, obligation }) => `${definition.id}${obligation === 'reopened' ? ' (asked again)' : ''}`,
+  )
+  return `${shortBranch(state.branch ?? 'HEAD')} owes a conclusion: ${ids.join(', ')}; see: git discern checkpoints`
+}
+
+const lookAtRevision = async (
+  { worktree, trunk, refs, state }: Situation,
+  revision: string,
+): Promise<Awaited<ReturnType<typeof lookHere>>> => {
+  const commit = await resolveCommit(worktree, revision)
+  if (commit === undefined) {
+    throw new Refusal('invalid_value', {
+      what: 'revision',
+      expected: 'a commit',
+      found: revision,
+      next: 'git discern evaluate HEAD',
+    })
+  }
+  const policy = refs.get(trunk.ref)?.oid
+  if (policy === undefined || state.branch === undefined) return undefined
+  if ((await isAncestor(worktree, policy, commit)) !== true) {
+    throw new Refusal('precondition_failed', {
+      problem: `${revision} does not contain ${trunk.name}`,
+      next: `git merge ${trunk.name}`,
+    })
+  }
+  const scope = { kind: 'commit', commit } as const
+  const owed = await lookAtCheckpoints({ worktree, branch: state.branch, policy, base: policy, scope })
+  return { owed, policy, lagging: undefined }
 }

@@ -1,5 +1,7 @@
 /** `git discern status`: where this change stands, what is owed, what landed, what is not published (facts 7.6). */
-import { evidenceIdentity } from '../checkpoint/question.ts'
+
+import type { Preflight } from '../checkpoint/preflight.ts'
+import { evidenceOf, readQuestions } from '../checkpoint/question-store.ts'
 import type { Context } from '../context.ts'
 import { hookProblems, inspectHooks, missedHooks } from '../git/hooks.ts'
 import { displayPath } from '../git/path.ts'
@@ -15,6 +17,8 @@ import type { Advisory, Result } from '../result.ts'
 import { type Adoption, adoptFetched } from './adopt.ts'
 import { configurationAdvisories, publicationCommands } from './advise.ts'
 import type { Call } from './call.ts'
+import { dropAdvisories, lookHere } from './checkpoints.ts'
+import { checkpointData } from './owed.ts'
 import { readSituation, type Situation } from './situation.ts'
 
 const VERB = 'status'
@@ -24,8 +28,9 @@ export const run = async (context: Context, call: Call): Promise<Result> => {
   const local = call.flags['local'] === true
   const optional = context.env['GIT_OPTIONAL_LOCKS'] !== '0' && !local
   const adoption = await adoptFetched(context, situation, { write: optional })
-  const [work, landed, hooks] = await Promise.all([
+  const [work, looked, landed, hooks] = await Promise.all([
     describeWork(situation),
+    situation.configuration && situation.state.branch !== situation.trunk.ref ? lookHere(situation) : undefined,
     describeLanded(situation, adoption, local),
     describeHooks(context, situation),
   ])
@@ -40,7 +45,9 @@ export const run = async (context: Context, call: Call): Promise<Result> => {
     state,
     ...(state === 'published' ? {} : { command: published?.notes_command ?? `git push ${remote} refs/notes/discern` }),
   }))
-  const lists = bounded({ dirty: work.dirty, pending_notes: pending, conflicts: adoption.conflicts }, bound)
+  // What has landed is asked about no more.
+  const questions = looked && work.relation !== 'landed' ? owedNow(looked.owed) : []
+  const lists = bounded({ dirty: work.dirty, questions, pending_notes: pending, conflicts: adoption.conflicts }, bound)
   return {
     ok: true,
     verb: VERB,
@@ -63,6 +70,7 @@ export const run = async (context: Context, call: Call): Promise<Result> => {
       ...(situation.configuration ? configurationAdvisories(situation.configuration) : []),
       ...adoption.advisories,
       ...landed.advisories,
+      ...(looked ? dropAdvisories(looked.owed) : []),
       ...hooks.advisories,
     ],
     hints: work.hints(
@@ -71,6 +79,10 @@ export const run = async (context: Context, call: Call): Promise<Result> => {
     ),
   }
 }
+
+/** Obligations as advice: what is owed, declared or not known yet, and the advice that fired. */
+const owedNow = ({ checkpoints }: Preflight): readonly object[] =>
+  checkpoints.filter(({ obligation, fired }) => obligation !== 'none' || fired).map(checkpointData)
 
 type Lists = Readonly<Record<string, readonly unknown[]>>
 
@@ -115,6 +127,12 @@ interface Work {
   readonly hints: (owed: boolean, publish: string | undefined) => readonly string[]
 }
 
+/** Declaration-evidence identity of the branch at hand; `undefined` when it cannot be had. */
+const evidenceNow = async ({ worktree, state }: Situation): Promise<string | undefined> => {
+  const evidence = evidenceOf(await readQuestions(worktree, state.branch ?? ''))
+  return 'known' in evidence ? evidence.known : undefined
+}
+
 const describeWork = async (situation: Situation): Promise<Work> => {
   const { worktree, state, trunk, refs, configuration } = situation
   const paths = [...state.tracked, ...state.untracked]
@@ -122,7 +140,7 @@ const describeWork = async (situation: Situation): Promise<Work> => {
   const [relation, operation, inspection] = await Promise.all([
     relate(situation),
     operationInProgress(worktree.gitDir),
-    inspectMarker(worktree, { head: state.head, dirty: paths, evidence: evidenceIdentity([]) }),
+    inspectMarker(worktree, { head: state.head, dirty: paths, evidence: await evidenceNow(situation) }),
   ])
   const predecessor = refs.get(trunk.ref)?.oid
   const current =

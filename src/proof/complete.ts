@@ -4,9 +4,9 @@ import type { Context } from '../context.ts'
 import type { GateJob } from '../gate/outcome.ts'
 import { shortBranch } from '../git/refs.ts'
 import { assembleCompletion } from './assemble.ts'
-import type { Mode, ProofClaim, Requirement, Revision } from './claim.ts'
+import type { Drop, Mode, ProofClaim, Requirement, Revision } from './claim.ts'
 import { abbreviate } from './envelope.ts'
-import { presentProof } from './page.ts'
+import { type DeclaredRow, presentProof } from './page.ts'
 
 export interface StampedProof {
   readonly claim: ProofClaim
@@ -27,6 +27,8 @@ export interface CompleteInput {
   /** Every planned job of the green run. */
   readonly jobs: readonly GateJob[]
   readonly mode: Mode
+  readonly declared: readonly DeclaredRow[]
+  readonly drops: readonly Drop[]
   readonly attempt: {
     readonly id: string
     readonly sequence: number
@@ -70,6 +72,7 @@ export const completeProof = (context: Context, input: CompleteInput): StampedPr
     insertions: change.insertions,
     deletions: change.deletions,
     ...(input.mode === 'report' ? { mode: 'report' } : {}),
+    ...(input.drops.length > 0 ? { checkpoint_drops: input.drops } : {}),
   }
   const ran = input.jobs.map(({ planned, outcome, durationMs }) => ({
     name: planned.label,
@@ -78,5 +81,5 @@ export const completeProof = (context: Context, input: CompleteInput): StampedPr
     result: outcome,
     durationS: (durationMs ?? 0) / 1000,
   }))
-  return { claim, ...presentProof({ claim, predecessor: input.predecessor, ran }) }
+  return { claim, ...presentProof({ claim, predecessor: input.predecessor, ran, declared: input.declared }) }
 }

@@ -13,10 +13,25 @@ export interface RanRow {
   readonly durationS: number
 }
 
+/** One conclusion of the author: a judgement, never a machine's answer. */
+export interface DeclaredRow {
+  readonly id: string
+  readonly conclusion: 'met' | 'unmet'
+  readonly why: string | undefined
+  readonly question: string
+  readonly source: string | undefined
+  readonly teach: string | undefined
+  readonly reference: string | undefined
+  /** Displayed paths. */
+  readonly changed: readonly string[]
+  readonly related: readonly string[]
+}
+
 export interface PageInput {
   readonly claim: Omit<ProofClaim, 'completion'>
   readonly predecessor: string
   readonly ran: readonly RanRow[]
+  readonly declared: readonly DeclaredRow[]
 }
 
 /** `<1s` is the floor: a shorter time says nothing about the change. */
@@ -29,17 +44,72 @@ export const durationText = (seconds: number): string => {
 const diffstat = ({ files_total, insertions, deletions }: PageInput['claim']): string =>
   `${files_total} ${files_total === 1 ? 'file' : 'files'}, +${insertions} −${deletions}`
 
-const lineOf = ({ claim }: PageInput): string => {
+/** `1 declared unmet, owner variance required, 2 declared met` */
+const declaredWords = (declared: readonly DeclaredRow[]): readonly string[] => {
+  const unmet = declared.filter(({ conclusion }) => conclusion === 'unmet').length
+  const met = declared.length - unmet
+  const words = [
+    ...(unmet > 0 ? [`${unmet} declared unmet, owner variance required`] : []),
+    ...(met > 0 ? [`${met} declared met`] : []),
+  ]
+  return words.length > 0 ? [words.join(', ')] : []
+}
+
+const declaredBlock = (row: DeclaredRow): readonly string[] => [
+  `### ${markdownCode(row.id)}: declared ${row.conclusion}`,
+  '',
+  markdownText(row.question.trim().replaceAll('\n', ' ')),
+  '',
+  ...(row.why ? [`- Why: ${markdownCode(row.why)}`] : []),
+  ...(row.source ? [`- Question from: ${markdownCode(row.source)}`] : []),
+  ...(row.teach ? [`- Teaches: ${markdownText(row.teach)}`] : []),
+  ...(row.reference ? [`- Reference: ${markdownText(row.reference)}`] : []),
+  ...(row.changed.length > 0 ? [`- Changed: ${row.changed.map(path => markdownCode(path)).join(', ')}`] : []),
+  ...(row.related.length > 0 ? [`- Related: ${row.related.map(path => markdownCode(path)).join(', ')}`] : []),
+  '',
+]
+
+const dropsBlock = ({ claim }: PageInput): readonly string[] => {
+  const drops = claim.checkpoint_drops ?? []
+  if (drops.length === 0) return []
+  return [
+    '### Enforcement that was lost',
+    '',
+    ...drops.map(
+      ({ checkpoint, reason, account }) =>
+        `- ${checkpoint ? `${markdownCode(checkpoint)}: ` : ''}${markdownCode(reason)}: ${markdownText(account)}`,
+    ),
+    '',
+  ]
+}
+
+const checkpointsBlock = (input: PageInput): readonly string[] => {
+  const { declared, predecessor } = input
+  const unmet = declared.some(({ conclusion }) => conclusion === 'unmet')
+  return [
+    declared.length > 0 ? '## Checkpoints, declared by the author' : '## Checkpoints',
+    '',
+    `Policy: ${markdownCode(predecessor.slice(0, PROOF_HEAD_DIGITS))}.${declared.length > 0 ? '' : ' No question needed a conclusion.'}`,
+    '',
+    ...declared.flatMap(declaredBlock),
+    ...(unmet ? ['Landing needs the owner’s variance for each conclusion that is declared unmet.', ''] : []),
+    ...dropsBlock(input),
+  ]
+}
+
+const lineOf = ({ claim, declared }: PageInput): string => {
   const segments = [
     `gate passed for ${markdownCode(claim.branch)} at ${markdownCode(claim.head)}`,
     `${diffstat(claim)} against ${markdownCode(claim.trunk)}`,
+    ...declaredWords(declared),
     ...(claim.mode === 'report' ? ['report only, cannot land'] : []),
     `details: ${markdownCode('git discern status --verbose')}`,
   ]
   return `> **Proof:** ${segments.join(' · ')}`
 }
 
-const pageOf = ({ claim, predecessor, ran }: PageInput): string => {
+const pageOf = (input: PageInput): string => {
+  const { claim, ran } = input
   const rows = ran.map(
     row =>
       `| ${markdownText(row.name)} | ${markdownText(row.stage)} | ${markdownCode(row.command, true)} | ${markdownText(row.result)} | ${durationText(row.durationS)} |`,
@@ -49,10 +119,7 @@ const pageOf = ({ claim, predecessor, ran }: PageInput): string => {
     '',
     `The gate passed on a clean tree at ${markdownCode(claim.head)}: ${diffstat(claim)} against ${markdownCode(claim.trunk)}.`,
     '',
-    '## Checkpoints',
-    '',
-    `Policy: ${markdownCode(predecessor.slice(0, PROOF_HEAD_DIGITS))}. No checkpoint fired.`,
-    '',
+    ...checkpointsBlock(input),
     '## What ran',
     '',
     '| name | stage | command | result | duration |',

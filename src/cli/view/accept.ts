@@ -1,8 +1,10 @@
 /** What a person reads after `accept`: what landed, who consented, where the Proof is. */
 import type { Result } from '../../result.ts'
 import type { Block, Tone } from '../render.ts'
+import { type CheckpointView, owedBlocks } from './owed.ts'
 
 interface AcceptData {
+  readonly checkpoints?: readonly CheckpointView[]
   readonly branch?: string
   readonly trunk?: string
   readonly commit?: string
@@ -25,6 +27,9 @@ const NOTE_WORDS: Readonly<Record<string, readonly [string, Tone]>> = {
 
 const short = (oid: string | undefined): string => (oid ?? '').slice(0, 12)
 
+/** Advice was given before; a landing is about conclusions. */
+const stands = ({ mode }: CheckpointView): boolean => mode === 'stop'
+
 export const view = (result: Result): readonly Block[] => {
   const data = (result.data ?? {}) as AcceptData
   if (result.dry_run) {
@@ -34,7 +39,7 @@ export const view = (result: Result): readonly Block[] => {
       { kind: 'list', items: (result.plan ?? []).map(step => step.label) },
     ]
   }
-  if (!data.landing) return []
+  if (!data.landing) return owedBlocks((data.checkpoints ?? []).filter(stands), true)
   const [word, tone] = NOTE_WORDS[data.proof_note?.write.status ?? ''] ?? ['unknown', 'warn' as Tone]
   return [
     {

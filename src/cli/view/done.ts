@@ -1,8 +1,10 @@
 /** What a person reads after `done`: what ran, what failed and how to see it again, what was proven. */
 import type { Diagnostic, Result, Step } from '../../result.ts'
 import type { Block, Row, Tone } from '../render.ts'
+import { type CheckpointView, owedBlocks } from './owed.ts'
 
 interface DoneData {
+  readonly checkpoints?: readonly CheckpointView[]
   readonly failed_stage?: string | null
   readonly gate_ran?: boolean
   readonly scopes_changed?: readonly string[]
@@ -48,6 +50,7 @@ export const view = (result: Result, told: boolean): readonly Block[] => {
     ...(result.dry_run ? [{ kind: 'line', text: 'would run, in this order:' } as const] : []),
     ...(steps.length > 0 ? [{ kind: 'rows', rows: steps.map(stepRow) } as const] : []),
     ...(result.diagnostics ?? []).flatMap(diagnosticBlocks),
+    ...owedBlocks(data.checkpoints ?? [], result.ok && !result.dry_run),
     ...proofBlocks(data),
   ]
 }

@@ -1,6 +1,7 @@
 /** What a person reads of `status`: the change, what is missing, what landed; nothing about what is in order. */
 import type { Result } from '../../result.ts'
 import type { Block, Row } from '../render.ts'
+import { type CheckpointView, OBLIGATION_WORDS } from './owed.ts'
 
 interface LandedProof {
   readonly commit: string
@@ -22,6 +23,7 @@ interface StatusData {
   readonly landed_proof_unsupported?: { readonly commit: string; readonly format: string }
   readonly trunk_proof: string
   readonly dirty: readonly string[]
+  readonly questions: readonly CheckpointView[]
   readonly pending_notes: readonly { readonly commit: string; readonly branch: string }[]
   readonly proof_notes: {
     readonly fetch?: { readonly added?: readonly string[] }
@@ -84,6 +86,15 @@ export const view = (result: Result): readonly Block[] => {
   for (const remote of data.proof_notes.fetch?.added ?? []) rows.push(['fetch', `added ${remote}`])
   for (const { branch, commit } of data.pending_notes)
     rows.push(['owed', `the note of ${branch} at ${short(commit)}`, 'warn'])
+  for (const { id, mode, obligation, question } of data.questions) {
+    if (mode === 'advise') rows.push([`advice ${id}`, question.split('\n')[0] ?? ''])
+    else
+      rows.push([
+        `question ${id}`,
+        OBLIGATION_WORDS[obligation] ?? obligation,
+        obligation === 'declared_met' ? 'plain' : 'warn',
+      ])
+  }
   const blocks: Block[] = [{ kind: 'rows', rows }]
   if (data.missing.done.length > 0) {
     blocks.push({ kind: 'line', text: 'before done:' }, { kind: 'list', items: data.missing.done })

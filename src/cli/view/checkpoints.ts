@@ -1,0 +1,46 @@
+/** What a person reads of `checkpoints`: what is owed in full, the rest one line each. */
+import type { Result } from '../../result.ts'
+import type { Block } from '../render.ts'
+import { type CheckpointView, OBLIGATION_WORDS, questionBlocks } from './owed.ts'
+
+interface CheckpointsData {
+  readonly policy?: string
+  readonly checkpoints: readonly CheckpointView[]
+  readonly ungoverned: readonly { readonly id: string }[]
+}
+
+const OWED = ['awaiting_declaration', 'reopened', 'will_open']
+
+const why = ({ obligation, preview, mode, fired, open_question }: CheckpointView): string => {
+  if (mode === 'advise')
+    return fired ? 'advice for this change' : `not for this change (${preview?.vetoed_by ?? 'unknown'})`
+  if (obligation === 'none') return `not asked (${preview?.vetoed_by ?? 'unknown'})`
+  const rationale = open_question?.declaration?.why
+  return `${OBLIGATION_WORDS[obligation] ?? obligation}${rationale ? `: ${rationale}` : ''}`
+}
+
+export const view = (result: Result): readonly Block[] => {
+  if (!result.data) return []
+  const { policy, checkpoints, ungoverned } = result.data as CheckpointsData
+  if (checkpoints.length === 0 && ungoverned.length === 0) {
+    return [{ kind: 'line', text: 'no checkpoint governs here: the trunk\u2019s discern.toml has no [checkpoints]' }]
+  }
+  return [
+    { kind: 'line', text: `policy of ${policy?.slice(0, 12) ?? 'unknown'}` },
+    {
+      kind: 'rows',
+      rows: checkpoints.map(
+        checkpoint =>
+          [
+            `${checkpoint.id} (${checkpoint.mode})`,
+            `${checkpoint.trigger}: ${why(checkpoint)}`,
+            OWED.includes(checkpoint.obligation) ? 'warn' : 'plain',
+          ] as const,
+      ),
+    },
+    ...checkpoints.filter(({ obligation }) => OWED.includes(obligation)).flatMap(questionBlocks),
+    ...(ungoverned.length > 0
+      ? [{ kind: 'line', text: `history, no longer asked: ${ungoverned.map(({ id }) => id).join(', ')}` } as const]
+      : []),
+  ]
+}
