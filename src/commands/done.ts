@@ -46,8 +46,17 @@ interface Ready {
 }
 
 export const run = async (context: Context, call: Call): Promise<Result> => {
-  const effort = await requireEffort(await readSituation(context), VERB)
+  const situation = await readSituation(context)
   const request = requestOf(call)
+  if (call.flags['ci'] === true) return (await import('./done-report.ts')).report(context, situation, call)
+  const stray = ['policy-base', 'standalone'].find(flag => call.flags[flag] !== undefined)
+  if (stray) {
+    throw new Refusal('invalid_arguments', {
+      problem: `done: --${stray} belongs to --ci`,
+      usage: 'git discern done --ci',
+    })
+  }
+  const effort = await requireEffort(situation, VERB)
   const evidence = evidenceOf(await readQuestions(effort.worktree, effort.branch))
   const dirty = [...effort.state.tracked, ...effort.state.untracked]
   const inspection = await inspectMarker(effort.worktree, {

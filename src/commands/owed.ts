@@ -162,27 +162,40 @@ export const checkpointsData = (policy: string, looked: Preflight): object => ({
   drops: looked.drops,
 })
 
-/** The conclusions that a Proof page shows, apart from what machines answered: unreviewed, then met, then unmet (facts 9.3). */
-export const declaredRows = (owed: Preflight): readonly DeclaredRow[] => {
-  const rows = owed.checkpoints.flatMap(({ definition, obligation, question }): readonly DeclaredRow[] => {
-    const declaration = question?.declaration
-    if (!question || !declaration || (obligation !== 'declared_met' && obligation !== 'declared_unmet')) return []
-    return [
-      {
-        id: definition.id,
-        conclusion: declaration.conclusion,
-        why: declaration.conclusion === 'unmet' ? declaration.why : undefined,
-        question: definition.question,
-        source: definition.questionFile,
-        teach: definition.teach,
-        reference: definition.reference,
-        changed: question.matchedPaths.map(displayPath),
-        related: question.relatedPaths.map(({ path }) => displayPath(path)),
-      },
-    ]
-  })
-  return [
-    ...rows.filter(({ conclusion }) => conclusion === 'met'),
-    ...rows.filter(({ conclusion }) => conclusion === 'unmet'),
-  ]
-}
+const rowOf = (
+  { definition, question, matched, related }: CheckpointState,
+  conclusion: DeclaredRow['conclusion'],
+  why: string | undefined,
+): DeclaredRow => ({
+  id: definition.id,
+  conclusion,
+  why,
+  question: definition.question,
+  source: definition.questionFile,
+  teach: definition.teach,
+  reference: definition.reference,
+  changed: (question?.matchedPaths ?? matched).map(displayPath),
+  related: (question?.relatedPaths ?? related).map(({ path }) => displayPath(path)),
+})
+
+/** Whether a report must list this stop: it fired, or it was asked before and nobody's conclusion is current (facts 7.5, 16.5). */
+export const isUnreviewed = ({ definition, fired, obligation, question }: CheckpointState): boolean =>
+  definition.mode === 'stop' &&
+  (fired || question !== undefined) &&
+  obligation !== 'declared_met' &&
+  obligation !== 'declared_unmet'
+
+const ORDER: readonly DeclaredRow['conclusion'][] = ['unreviewed', 'met', 'unmet']
+
+/** The conclusions that a page shows, apart from what machines answered: unreviewed, then met, then unmet (facts 9.3). */
+export const declaredRows = (owed: Preflight, report = false): readonly DeclaredRow[] =>
+  owed.checkpoints
+    .flatMap((state): readonly DeclaredRow[] => {
+      const declaration = state.question?.declaration
+      if (declaration && state.obligation === 'declared_met') return [rowOf(state, 'met', undefined)]
+      if (declaration?.conclusion === 'unmet' && state.obligation === 'declared_unmet') {
+        return [rowOf(state, 'unmet', declaration.why)]
+      }
+      return report && isUnreviewed(state) ? [rowOf(state, 'unreviewed', undefined)] : []
+    })
+    .sort((left, right) => ORDER.indexOf(left.conclusion) - ORDER.indexOf(right.conclusion))

@@ -13,10 +13,10 @@ export interface RanRow {
   readonly durationS: number
 }
 
-/** One conclusion of the author: a judgement, never a machine's answer. */
+/** One conclusion of the author: a judgement, never a machine's answer. A report lists what nobody concluded. */
 export interface DeclaredRow {
   readonly id: string
-  readonly conclusion: 'met' | 'unmet'
+  readonly conclusion: 'met' | 'unmet' | 'unreviewed'
   readonly why: string | undefined
   readonly question: string
   readonly source: string | undefined
@@ -44,19 +44,23 @@ export const durationText = (seconds: number): string => {
 const diffstat = ({ files_total, insertions, deletions }: PageInput['claim']): string =>
   `${files_total} ${files_total === 1 ? 'file' : 'files'}, +${insertions} −${deletions}`
 
-/** `1 declared unmet, owner variance required, 2 declared met` */
-const declaredWords = (declared: readonly DeclaredRow[]): readonly string[] => {
-  const unmet = declared.filter(({ conclusion }) => conclusion === 'unmet').length
-  const met = declared.length - unmet
+/** `1 declared unmet, owner variance required, 2 declared met`; of a report, how many nobody reviewed. */
+const declaredWords = ({ claim, declared }: PageInput): readonly string[] => {
+  const count = (conclusion: DeclaredRow['conclusion']): number =>
+    declared.filter(row => row.conclusion === conclusion).length
   const words = [
-    ...(unmet > 0 ? [`${unmet} declared unmet, owner variance required`] : []),
-    ...(met > 0 ? [`${met} declared met`] : []),
+    ...(count('unreviewed') > 0 ? [`${count('unreviewed')} unreviewed`] : []),
+    ...(count('unmet') > 0
+      ? [`${count('unmet')} declared unmet${claim.mode === 'report' ? '' : ', owner variance required'}`]
+      : []),
+    ...(count('met') > 0 ? [`${count('met')} declared met`] : []),
   ]
-  return words.length > 0 ? [words.join(', ')] : []
+  if (words.length === 0) return []
+  return [`${claim.mode === 'report' ? 'checkpoints reported, not enforced: ' : ''}${words.join(', ')}`]
 }
 
 const declaredBlock = (row: DeclaredRow): readonly string[] => [
-  `### ${markdownCode(row.id)}: declared ${row.conclusion}`,
+  `### ${markdownCode(row.id)}: ${row.conclusion === 'unreviewed' ? 'unreviewed' : `declared ${row.conclusion}`}`,
   '',
   markdownText(row.question.trim().replaceAll('\n', ' ')),
   '',
@@ -84,10 +88,14 @@ const dropsBlock = ({ claim }: PageInput): readonly string[] => {
 }
 
 const checkpointsBlock = (input: PageInput): readonly string[] => {
-  const { declared, predecessor } = input
-  const unmet = declared.some(({ conclusion }) => conclusion === 'unmet')
+  const { claim, declared, predecessor } = input
+  const unmet = claim.mode !== 'report' && declared.some(({ conclusion }) => conclusion === 'unmet')
   return [
-    declared.length > 0 ? '## Checkpoints, declared by the author' : '## Checkpoints',
+    claim.mode === 'report'
+      ? '## Checkpoints, reported, not enforced'
+      : declared.length > 0
+        ? '## Checkpoints, declared by the author'
+        : '## Checkpoints',
     '',
     `Policy: ${markdownCode(predecessor.slice(0, PROOF_HEAD_DIGITS))}.${declared.length > 0 ? '' : ' No question needed a conclusion.'}`,
     '',
@@ -97,11 +105,12 @@ const checkpointsBlock = (input: PageInput): readonly string[] => {
   ]
 }
 
-const lineOf = ({ claim, declared }: PageInput): string => {
+const lineOf = (input: PageInput): string => {
+  const { claim } = input
   const segments = [
     `gate passed for ${markdownCode(claim.branch)} at ${markdownCode(claim.head)}`,
     `${diffstat(claim)} against ${markdownCode(claim.trunk)}`,
-    ...declaredWords(declared),
+    ...declaredWords(input),
     ...(claim.mode === 'report' ? ['report only, cannot land'] : []),
     `details: ${markdownCode('git discern status --verbose')}`,
   ]

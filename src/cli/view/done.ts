@@ -4,6 +4,8 @@ import type { Block, Row, Tone } from '../render.ts'
 import { type CheckpointView, owedBlocks } from './owed.ts'
 
 interface DoneData {
+  readonly mode?: string
+  readonly unreviewed?: readonly string[]
   readonly checkpoints?: readonly CheckpointView[]
   readonly failed_stage?: string | null
   readonly gate_ran?: boolean
@@ -35,8 +37,17 @@ const diagnosticBlocks = (diagnostic: Diagnostic): readonly Block[] => [
 
 const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`
 
-const proofBlocks = (data: DoneData): readonly Block[] => {
+/** A report says what passed and what nobody reviewed; it proves nothing. */
+const reportBlocks = ({ unreviewed = [] }: DoneData): readonly Block[] => [
+  { kind: 'line', text: 'gate passed (report only, nothing was recorded)', tone: 'good' },
+  ...(unreviewed.length > 0
+    ? [{ kind: 'line', text: `unreviewed, not enforced: ${unreviewed.join(', ')}`, tone: 'warn' } as const]
+    : []),
+]
+
+const proofBlocks = (data: DoneData, ok: boolean): readonly Block[] => {
   const { proof } = data
+  if (data.mode === 'report') return ok && data.gate_ran ? reportBlocks(data) : []
   if (!proof) return []
   const size = `${plural(proof['files_total'] ?? 0, 'file')}, +${proof['insertions'] ?? 0} -${proof['deletions'] ?? 0} against ${proof.trunk}`
   const how = data.gate_ran ? 'gate passed' : 'Proof is current, nothing had to run'
@@ -51,6 +62,6 @@ export const view = (result: Result, told: boolean): readonly Block[] => {
     ...(steps.length > 0 ? [{ kind: 'rows', rows: steps.map(stepRow) } as const] : []),
     ...(result.diagnostics ?? []).flatMap(diagnosticBlocks),
     ...owedBlocks(data.checkpoints ?? [], result.ok && !result.dry_run),
-    ...proofBlocks(data),
+    ...proofBlocks(data, result.ok),
   ]
 }
