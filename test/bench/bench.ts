@@ -9,6 +9,7 @@ const parts: Readonly<
   Record<string, () => Promise<{ readonly rows: readonly Row[]; readonly counts?: readonly Count[] }>>
 > = {
   verbs: verbRows,
+  checkpoints: async () => (await import('./checkpoints.ts')).checkpointRows(),
   hooks: async () => ({ rows: await (await import('./hooks.ts')).hookRows() }),
   notes: async () => ({ rows: await (await import('./notes.ts')).notesRows() }),
 }

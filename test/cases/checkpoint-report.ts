@@ -34,7 +34,10 @@ describe('done --ci', () => {
     assert.equal(run.data.mode, 'report')
     assert.deepEqual(run.data.unreviewed, ['rollback-path'])
     assert.match(run.data.report.line, /checkpoints reported, not enforced: 1 unreviewed · report only, cannot land/)
-    assert.match(run.data.report.markdown, /## Checkpoints, reported, not enforced[\s\S]*### `rollback-path`: unreviewed/)
+    assert.match(
+      run.data.report.markdown,
+      /## Checkpoints, reported, not enforced[\s\S]*### `rollback-path`: unreviewed/,
+    )
     assert.equal(state(s), before)
     assert.equal((await s.discern('r', ['accept', '--confirmed', '--json'])).result.error, 'incomplete')
   })

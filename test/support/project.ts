@@ -56,7 +56,7 @@ export const land = async (s: Scratch, cwd: string): Promise<string> => {
 
 /**
  * A `git` that counts its calls as folders `<counter>.<n>`, which parallel calls cannot mix up, and, at call `at`, kills the
- * process that called it: before git runs, or after. All of it stands in the script, since git's environment is an allow-list.
+ * process that called it: before git runs, or after (a git that is talked to has no after). All of it stands in the script, since git's environment is an allow-list.
  * Returns the environment that puts it first on the PATH.
  */
 export const killingGit = (s: Scratch, at: number, when: string, counter: string): { readonly PATH: string } => {
@@ -67,7 +67,7 @@ export const killingGit = (s: Scratch, at: number, when: string, counter: string
 n=1
 while ! mkdir '${counter}'.$n 2>/dev/null; do n=$((n + 1)); done
 if [ $n = ${at} ]; then
-  ${when === 'after' ? `'${real}' "$@" >/dev/null 2>&1` : ':'}
+  ${when === 'after' ? `case "$*" in *--batch*) ;; *) '${real}' "$@" >/dev/null 2>&1 ;; esac` : ':'}
   kill -9 $PPID
   exit 1
 fi
