@@ -37,7 +37,10 @@ export const lookHere = async ({ worktree, state, trunk, refs }: Situation): Pro
   const contains = await isAncestor(worktree, policy, state.head)
   const base = contains === true ? policy : await mergeBase(worktree, policy, state.head)
   if (base === undefined) return undefined
-  const owed = await lookAtCheckpoints({ worktree, branch: state.branch, policy, base, scope: { kind: 'worktree' } })
+  // A clean work tree is its commit, and two trees are compared without looking at any file.
+  const clean = state.tracked.length + state.untracked.length === 0
+  const scope = clean ? ({ kind: 'commit', commit: state.head } as const) : ({ kind: 'worktree' } as const)
+  const owed = await lookAtCheckpoints({ worktree, branch: state.branch, policy, base, scope })
   return { owed, policy, lagging: base === policy ? undefined : base }
 }
 
