@@ -1,8 +1,10 @@
 /** Checkpoints through the verbs: policy on the trunk, a question before the gate, a conclusion on record, an interlock at the end. */
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { describe, it } from 'node:test'
-import { CONFIG, change, land, project } from '../support/project.ts'
+import { setTimeout as pause } from 'node:timers/promises'
+import { bundle, CONFIG, change, land, project } from '../support/project.ts'
 import { type Loose, type Scratch, scratch } from '../support/scratch.ts'
 
 const POLICY = `
@@ -266,6 +268,19 @@ describe('a condition', () => {
       if (fired) assert.deepEqual(done.data.checkpoints[0].open_question.matched, matched)
       assert.equal(s.sh('r', 'find .git/discern/when-input -type f 2>/dev/null').out, '')
     }
+  })
+
+  it('that is interrupted leaves no child, no input and no question behind, and ends with the signal’s exit code', async t => {
+    const s = scratch(t)
+    asked(s, when('echo started >../started; sleep 39.771'))
+    const child = spawn(bundle[0], [bundle[1], 'done'], { cwd: s.path('r'), env: s.env, stdio: 'ignore' })
+    const ended = new Promise<number | null>(resolve => child.on('close', resolve))
+    for (let waited = 0; !existsSync(s.path('started')) && waited < 20_000; waited += 25) await pause(25)
+    child.kill('SIGINT')
+    assert.equal(await ended, 130)
+    assert.equal(s.sh('.', 'pgrep -f "^sleep 39.771"').out, '')
+    assert.equal(s.sh('r', 'find .git/discern/when-input -type f').out, '')
+    assert.equal(existsSync(s.path('r/.git/discern/checkpoint-open-questions')), false)
   })
 
   it('that is undecided leaves a drop in the Proof and a Proof that is not reused', async t => {
