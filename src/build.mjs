@@ -2,8 +2,9 @@
  * Builds `dist/`: one validator per JSON contract, compiled by ajv, and the bundle that `git-discern` runs.
  */
 import { spawnSync } from 'node:child_process'
-import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import Ajv2020 from 'ajv/dist/2020.js'
 import standalone from 'ajv/dist/standalone/index.js'
@@ -162,12 +163,31 @@ await rm(generator)
 // Written last: a build that was cut short has no such file.
 await writeFile(`${dist}package.json`, '{"type":"commonjs"}\n')
 
-// A run that uses what most runs use, so that the record knows those functions too. It may fail: outside a checkout it does.
-spawnSync(process.execPath, [`${dist}git-discern.js`, 'status', '-q'], {
-  cwd: root,
-  env: { ...process.env, DISCERN_RECORD_COMPILATION: `${dist}program.js.cache`, GIT_OPTIONAL_LOCKS: '0' },
-  stdio: 'ignore',
+// One run of what most runs use, in a small repository, so that the record knows those functions too. It may fail: the program
+// then starts without a record.
+const trial = await mkdtemp(join(tmpdir(), 'git-discern-build-'))
+/** Nothing of a repository that the build may be running in the hook of. */
+const outside = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('GIT_')))
+const inTrial = (command, args, more = {}) =>
+  spawnSync(command, args, {
+    cwd: trial,
+    stdio: 'ignore',
+    env: { ...outside, GIT_CONFIG_GLOBAL: '/dev/null', ...more },
+  })
+const identity = ['-c', 'user.name=build', '-c', 'user.email=build@example.invalid']
+const question = '[repository]\ntrunk = "trunk"\n[checkpoints.any]\npaths = ["f"]\nquestion = "?"\n'
+inTrial('git', ['init', '-q', '-b', 'trunk'])
+await writeFile(`${trial}/discern.toml`, question)
+inTrial('git', ['add', '-A'])
+inTrial('git', [...identity, 'commit', '-q', '-m', 'policy'])
+inTrial('git', ['switch', '-q', '-c', 'change'])
+await writeFile(`${trial}/f`, 'change\n')
+inTrial('git', ['add', '-A'])
+inTrial('git', [...identity, 'commit', '-q', '-m', 'change'])
+inTrial(process.execPath, [`${dist}git-discern.js`, 'status', '-q'], {
+  DISCERN_RECORD_COMPILATION: `${dist}program.js.cache`,
 })
+await rm(trial, { recursive: true, force: true })
 
 // What an earlier build left. Until here the standing program could still be started, also when this build had failed.
 for (const entry of await readdir(dist, { recursive: true, withFileTypes: true })) {

@@ -29,12 +29,15 @@ export interface Looked {
 /**
  * The obligations of the checkout as it is, uncommitted changes included. On a branch that lags behind the trunk the change is
  * measured from the merge base, so that the trunk's own commits are nobody's change (design 4.2). `undefined` where there is
- * no branch, no commit or no trunk.
+ * no branch, no commit or no trunk. `known` spares a git process where somebody has asked whether the branch contains the trunk.
  */
-export const lookHere = async ({ worktree, state, trunk, refs }: Situation): Promise<Looked | undefined> => {
+export const lookHere = async (
+  { worktree, state, trunk, refs }: Situation,
+  known?: boolean,
+): Promise<Looked | undefined> => {
   const policy = refs.get(trunk.ref)?.oid
   if (state.branch === undefined || state.head === undefined || policy === undefined) return undefined
-  const contains = await isAncestor(worktree, policy, state.head)
+  const contains = known ?? (await isAncestor(worktree, policy, state.head))
   const base = contains === true ? policy : await mergeBase(worktree, policy, state.head)
   if (base === undefined) return undefined
   // A clean work tree is its commit, and two trees are compared without looking at any file.

@@ -17,7 +17,7 @@ import type { Advisory, Result } from '../result.ts'
 import { type Adoption, adoptFetched } from './adopt.ts'
 import { configurationAdvisories, publicationCommands } from './advise.ts'
 import type { Call } from './call.ts'
-import { dropAdvisories, lookHere } from './checkpoints.ts'
+import { dropAdvisories, type Looked, lookHere } from './checkpoints.ts'
 import { checkpointData } from './owed.ts'
 import { readSituation, type Situation } from './situation.ts'
 
@@ -28,9 +28,16 @@ export const run = async (context: Context, call: Call): Promise<Result> => {
   const local = call.flags['local'] === true
   const optional = context.env['GIT_OPTIONAL_LOCKS'] !== '0' && !local
   const adoption = await adoptFetched(context, situation, { write: optional })
+  const about = describeWork(situation)
+  const asked = async (): Promise<Looked | undefined> => {
+    const { relation } = await about
+    // What has landed is asked about no more, and the trunk itself is nobody's change.
+    if (!situation.configuration || relation === 'on-trunk' || relation === 'landed') return undefined
+    return lookHere(situation, relation === 'ahead' ? true : undefined)
+  }
   const [work, looked, landed, hooks] = await Promise.all([
-    describeWork(situation),
-    situation.configuration && situation.state.branch !== situation.trunk.ref ? lookHere(situation) : undefined,
+    about,
+    asked(),
     describeLanded(situation, adoption, local),
     describeHooks(context, situation),
   ])
@@ -45,8 +52,7 @@ export const run = async (context: Context, call: Call): Promise<Result> => {
     state,
     ...(state === 'published' ? {} : { command: published?.notes_command ?? `git push ${remote} refs/notes/discern` }),
   }))
-  // What has landed is asked about no more.
-  const questions = looked && work.relation !== 'landed' ? owedNow(looked.owed) : []
+  const questions = looked ? owedNow(looked.owed) : []
   const lists = bounded({ dirty: work.dirty, questions, pending_notes: pending, conflicts: adoption.conflicts }, bound)
   return {
     ok: true,
