@@ -6,13 +6,13 @@ import { type Borrowed, openBorrowed } from '../git/borrowed.ts'
 import { splitNul } from '../git/path.ts'
 import type { Worktree } from '../git/repository.ts'
 import { gitOutput } from '../git/run.ts'
+import { listUntracked } from '../git/worktrees.ts'
 import type { Change, ChangedFile, Fact } from './facts.ts'
 import {
   GITLINK_MODE,
   hashChanged,
   isBlobSide,
   listTracked,
-  listUntracked,
   missingObjects,
   pairName,
   pairTrees,
@@ -21,7 +21,10 @@ import {
 } from './sides.ts'
 import { untrackedCounts } from './untracked.ts'
 
-export type Scope = { readonly kind: 'worktree' } | { readonly kind: 'commit'; readonly commit: string }
+export type Scope =
+  /** `untracked`: the paths of `listUntracked`, where somebody has listed them already. */
+  | { readonly kind: 'worktree'; readonly untracked?: readonly string[] }
+  | { readonly kind: 'commit'; readonly commit: string }
 
 /** Where the sides of a changed path are to be found, for whoever needs its lines. */
 export interface Sides {
@@ -54,7 +57,7 @@ export const collectChange = async (worktree: Worktree, base: string, scope: Sco
   try {
     const [tracked, untracked] = await Promise.all([
       listTracked(worktree, base, scope.kind === 'commit' ? scope.commit : undefined),
-      scope.kind === 'commit' ? [] : listUntracked(worktree),
+      scope.kind === 'commit' ? [] : (scope.untracked ?? listUntracked(worktree)),
     ])
     const raw = withUntracked(tracked, untracked)
     if (raw.some(({ current, base: old }) => current || old)) borrowed = await openBorrowed(worktree)

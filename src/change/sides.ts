@@ -69,19 +69,6 @@ const parseRaw = (record: string, path: string): RawChange & { readonly unmerged
   }
 }
 
-/** Untracked paths that git does not ignore, whatever `status.showUntrackedFiles` says (case 69). One git process. */
-export const listUntracked = async (worktree: Worktree): Promise<readonly string[]> => {
-  const output = await gitOutput(worktree, [
-    '-c',
-    'core.fsmonitor=false',
-    'ls-files',
-    '--others',
-    '--exclude-standard',
-    '-z',
-  ])
-  return splitNul(output).map(decodePath)
-}
-
 /** Ids of changed files of the work tree, and whether their bytes count as they are, see `hashChanged`. */
 export interface Hashed {
   readonly oid: string

@@ -1,15 +1,16 @@
 /** `git discern checkpoints`: the governing policy, its questions and their obligations (facts 7.7). Read-only. */
+import type { Trial } from '../checkpoint/decide.ts'
 import type { Preflight } from '../checkpoint/preflight.ts'
 import type { Context } from '../context.ts'
 import { isAncestor } from '../git/refs.ts'
 import { gitLine } from '../git/run.ts'
 import type { Advisory, Result } from '../result.ts'
 import type { Call } from './call.ts'
-import { checkpointsData, lookAtCheckpoints } from './owed.ts'
-import { readSituation, type Situation } from './situation.ts'
+import { checkpointsData, lookAtCheckpoints, tryGoverning } from './owed.ts'
+import { type Opening, openSituation, type Situation } from './situation.ts'
 
 export const run = async (context: Context, _call: Call): Promise<Result> => {
-  const looked = await lookHere(await readSituation(context))
+  const { looked } = await lookNow(context)
   return {
     ok: true,
     verb: 'checkpoints',
@@ -26,25 +27,69 @@ export interface Looked {
   readonly lagging: string | undefined
 }
 
+/** The checkpoints tried against the last commit, while git still looks for uncommitted changes. */
+export interface EarlyLook {
+  readonly head: string
+  /** Whether the branch contains the trunk; `undefined` where that cannot be told. */
+  readonly contains: Promise<boolean | undefined>
+  /** `undefined` where nothing was tried: the trunk itself, what it contains, and a branch that lags. */
+  readonly trial: Promise<Trial | undefined>
+}
+
+/**
+ * Starts to look at what is committed. Looking for uncommitted changes visits every file of the work tree, and most of the time
+ * there are none; `lookHere` takes the answer over when that turns out so. `undefined` without a branch, a commit or a trunk.
+ */
+export const lookEarly = ({ worktree, refs, trunk }: Opening): EarlyLook | undefined => {
+  const policy = refs.get(trunk.ref)?.oid
+  const { branch, head } = worktree.opened ?? {}
+  if (policy === undefined || branch === undefined || head === undefined) return undefined
+  const isOwn = head !== policy && branch !== trunk.ref && branch !== trunk.target
+  const contains = isOwn ? isAncestor(worktree, policy, head) : Promise.resolve(head === policy ? true : undefined)
+  const trial = contains.then(known =>
+    isOwn && known === true
+      ? tryGoverning({ worktree, policy, base: policy, scope: { kind: 'commit', commit: head } })
+      : undefined,
+  )
+  contains.catch(() => {})
+  trial.catch(() => {})
+  return { head, contains, trial }
+}
+
 /**
  * The obligations of the checkout as it is, uncommitted changes included. On a branch that lags behind the trunk the change is
  * measured from the merge base, so that the trunk's own commits are nobody's change (design 4.2). `undefined` where there is
- * no branch, no commit or no trunk. `known` spares a git process where somebody has asked whether the branch contains the trunk.
+ * no branch, no commit or no trunk. `early` is used as far as it is about what the checkout turned out to be.
  */
 export const lookHere = async (
   { worktree, state, trunk, refs }: Situation,
-  known?: boolean,
+  early?: EarlyLook,
 ): Promise<Looked | undefined> => {
   const policy = refs.get(trunk.ref)?.oid
-  if (state.branch === undefined || state.head === undefined || policy === undefined) return undefined
-  const contains = known ?? (await isAncestor(worktree, policy, state.head))
-  const base = contains === true ? policy : await mergeBase(worktree, policy, state.head)
+  const { branch, head } = state
+  if (branch === undefined || head === undefined || policy === undefined) return undefined
+  const same = early?.head === head ? early : undefined
+  const contains = (await same?.contains) ?? (await isAncestor(worktree, policy, head))
+  const base = contains === true ? policy : await mergeBase(worktree, policy, head)
   if (base === undefined) return undefined
+  const lagging = base === policy ? undefined : base
   // A clean work tree is its commit, and two trees are compared without looking at any file.
   const clean = state.tracked.length + state.untracked.length === 0
-  const scope = clean ? ({ kind: 'commit', commit: state.head } as const) : ({ kind: 'worktree' } as const)
-  const owed = await lookAtCheckpoints({ worktree, branch: state.branch, policy, base, scope })
-  return { owed, policy, lagging: base === policy ? undefined : base }
+  const scope = clean
+    ? ({ kind: 'commit', commit: head } as const)
+    : ({ kind: 'worktree', untracked: state.untracked } as const)
+  const trial = clean && lagging === undefined ? await same?.trial : undefined
+  return { owed: await lookAtCheckpoints({ worktree, branch, policy, base, scope }, trial), policy, lagging }
+}
+
+/** The situation and its obligations, read side by side. */
+export const lookNow = async (
+  context: Context,
+): Promise<{ readonly situation: Situation; readonly looked: Looked | undefined }> => {
+  const opening = await openSituation(context)
+  const early = lookEarly(opening)
+  const situation = { ...opening, state: await opening.state }
+  return { situation, looked: await lookHere(situation, early) }
 }
 
 const mergeBase = async (worktree: Situation['worktree'], left: string, right: string): Promise<string | undefined> => {

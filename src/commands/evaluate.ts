@@ -8,7 +8,7 @@ import { Refusal } from '../errors.ts'
 import { isAncestor, resolveCommit, shortBranch } from '../git/refs.ts'
 import type { Result } from '../result.ts'
 import type { Call } from './call.ts'
-import { lookHere } from './checkpoints.ts'
+import { lookNow } from './checkpoints.ts'
 import { checkpointsData, lookAtCheckpoints } from './owed.ts'
 import { readSituation, type Situation } from './situation.ts'
 
@@ -16,9 +16,9 @@ const VERB = 'evaluate'
 const OWED = ['awaiting_declaration', 'reopened', 'will_open']
 
 export const run = async (context: Context, call: Call): Promise<Result> => {
-  const situation = await readSituation(context)
   const revision = call.operands[0]
-  const looked = revision === undefined ? await lookHere(situation) : await lookAtRevision(situation, revision)
+  const { situation, looked } =
+    revision === undefined ? await lookNow(context) : await lookAtRevision(context, revision)
   const states = looked?.owed.checkpoints ?? []
   const owed = states.filter(({ obligation }) => OWED.includes(obligation))
   const answered = owed.filter(({ obligation }) => obligation !== 'will_open')
@@ -50,10 +50,9 @@ const sentence = ({ state }: Situation, owed: readonly CheckpointState[]): strin
   return `${shortBranch(state.branch ?? 'HEAD')} owes a conclusion: ${ids.join(', ')}; see: git discern checkpoints`
 }
 
-const lookAtRevision = async (
-  { worktree, trunk, refs, state }: Situation,
-  revision: string,
-): Promise<Awaited<ReturnType<typeof lookHere>>> => {
+const lookAtRevision = async (context: Context, revision: string): ReturnType<typeof lookNow> => {
+  const situation = await readSituation(context)
+  const { worktree, trunk, refs, state } = situation
   const commit = await resolveCommit(worktree, revision)
   if (commit === undefined) {
     throw new Refusal('invalid_value', {
@@ -64,7 +63,7 @@ const lookAtRevision = async (
     })
   }
   const policy = refs.get(trunk.ref)?.oid
-  if (policy === undefined || state.branch === undefined) return undefined
+  if (policy === undefined || state.branch === undefined) return { situation, looked: undefined }
   if ((await isAncestor(worktree, policy, commit)) !== true) {
     throw new Refusal('precondition_failed', {
       problem: `${revision} does not contain ${trunk.name}`,
@@ -73,5 +72,5 @@ const lookAtRevision = async (
   }
   const scope = { kind: 'commit', commit } as const
   const owed = await lookAtCheckpoints({ worktree, branch: state.branch, policy, base: policy, scope })
-  return { owed, policy, lagging: undefined }
+  return { situation, looked: { owed, policy, lagging: undefined } }
 }

@@ -24,8 +24,8 @@ export interface Asked {
   readonly scope: Scope
 }
 
-/** Tries the governing checkpoints; where none governs, no difference is collected. */
-const tryGoverning = async (asked: Asked): Promise<Trial> => {
+/** Tries the governing checkpoints; where none governs, no difference is collected. Writes nothing, runs nothing. */
+export const tryGoverning = async (asked: Omit<Asked, 'branch'>): Promise<Trial> => {
   const { worktree, base, scope } = asked
   const governing: Governing = await governingPolicy(worktree, asked.policy)
   const effort =
@@ -38,10 +38,10 @@ const tryGoverning = async (asked: Asked): Promise<Trial> => {
 const currentOf = ({ scope }: Asked): 'worktree' | { readonly commit: string } =>
   scope.kind === 'commit' ? { commit: scope.commit } : 'worktree'
 
-/** Every obligation as it stands; writes nothing and runs no `when` (facts 7.6). */
-export const lookAtCheckpoints = async (asked: Asked): Promise<Preflight> => {
+/** Every obligation as it stands; writes nothing and runs no `when` (facts 7.6). `trial` is taken over where it is known already. */
+export const lookAtCheckpoints = async (asked: Asked, trial?: Trial): Promise<Preflight> => {
   const { worktree, branch } = asked
-  return inspect({ worktree, branch, trial: await tryGoverning(asked), current: currentOf(asked) })
+  return inspect({ worktree, branch, trial: trial ?? (await tryGoverning(asked)), current: currentOf(asked) })
 }
 
 /** Runs conditions, opens and reopens questions, records declarations (facts 7.1 step 3); a report writes nothing. */

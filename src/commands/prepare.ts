@@ -11,7 +11,7 @@ import type { Result } from '../result.ts'
 import { adminFolder } from '../store/admin.ts'
 import { configurationAdvisories } from './advise.ts'
 import type { Call } from './call.ts'
-import { dropAdvisories, lookHere } from './checkpoints.ts'
+import { dropAdvisories, lookNow } from './checkpoints.ts'
 import { checkpointsData } from './owed.ts'
 import { readSituation } from './situation.ts'
 
@@ -38,7 +38,7 @@ export const run = async (context: Context, _call: Call): Promise<Result> => {
     digestOutputs: async () => '',
     allowEdits: true,
   })
-  const looked = await lookHere(await readSituation(context))
+  const { looked } = await lookNow(context)
   const before = new Set(situation.state.tracked)
   const edited = (await worktreeState(worktree)).tracked.filter(path => !before.has(path)).map(displayPath)
   const result = {

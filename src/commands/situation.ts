@@ -35,14 +35,18 @@ const patterns = (trunk: string | undefined, remotes: readonly string[]): readon
     : [`refs/heads/${trunk}`, ...remotes.map(remote => `refs/remotes/${remote}/${trunk}`)]),
 ]
 
-/** Reads the situation. At most four git processes. Refuses outside a work tree, and when the trunk is not decidable. */
-export const readSituation = async (context: Context): Promise<Situation> => {
+/** A situation in which git may still be looking for uncommitted changes, the one answer whose cost grows with the repository. */
+export interface Opening extends Omit<Situation, 'state'> {
+  readonly state: Promise<WorktreeState>
+}
+
+/** Reads everything but the state of the work tree, which it only starts to read. Otherwise as `readSituation`. */
+export const openSituation = async (context: Context): Promise<Opening> => {
   const worktree = await openWorktree(context)
-  const [entries, state, configuration] = await Promise.all([
-    readConfig(worktree),
-    worktreeState(worktree),
-    readLiveConfiguration(worktree),
-  ])
+  const state = worktreeState(worktree)
+  // Whoever waits for it meets its failure; until then it must not count as unhandled.
+  state.catch(() => {})
+  const [entries, configuration] = await Promise.all([readConfig(worktree), readLiveConfiguration(worktree)])
   const configured = context.env['DISCERN_TRUNK'] || configuration?.repository.trunk
   const refs = await readRefs(worktree, patterns(configured, remoteNames(entries)))
   const trunk = resolveTrunk({
@@ -50,9 +54,15 @@ export const readSituation = async (context: Context): Promise<Situation> => {
     env: context.env,
     refs,
     entries,
-    current: state.branch,
+    current: worktree.opened?.branch ?? (await state).branch,
   })
   return { worktree, entries, refs, configuration, state, trunk }
+}
+
+/** Reads the situation. At most four git processes. Refuses outside a work tree, and when the trunk is not decidable. */
+export const readSituation = async (context: Context): Promise<Situation> => {
+  const opening = await openSituation(context)
+  return { ...opening, state: await opening.state }
 }
 
 /** A situation in which a change can be finished: a set-up project, and a born branch of its own. */

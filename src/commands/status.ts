@@ -17,23 +17,25 @@ import type { Advisory, Result } from '../result.ts'
 import { type Adoption, adoptFetched } from './adopt.ts'
 import { configurationAdvisories, publicationCommands } from './advise.ts'
 import type { Call } from './call.ts'
-import { dropAdvisories, type Looked, lookHere } from './checkpoints.ts'
+import { dropAdvisories, type EarlyLook, type Looked, lookEarly, lookHere } from './checkpoints.ts'
 import { checkpointData } from './owed.ts'
-import { readSituation, type Situation } from './situation.ts'
+import { openSituation, type Situation } from './situation.ts'
 
 const VERB = 'status'
 
 export const run = async (context: Context, call: Call): Promise<Result> => {
-  const situation = await readSituation(context)
+  const opening = await openSituation(context)
+  const early = opening.configuration ? lookEarly(opening) : undefined
+  const situation = { ...opening, state: await opening.state }
   const local = call.flags['local'] === true
   const optional = context.env['GIT_OPTIONAL_LOCKS'] !== '0' && !local
   const adoption = await adoptFetched(context, situation, { write: optional })
-  const about = describeWork(situation)
+  const about = describeWork(situation, early)
   const asked = async (): Promise<Looked | undefined> => {
     const { relation } = await about
     // What has landed is asked about no more, and the trunk itself is nobody's change.
     if (!situation.configuration || relation === 'on-trunk' || relation === 'landed') return undefined
-    return lookHere(situation, relation === 'ahead' ? true : undefined)
+    return lookHere(situation, early)
   }
   const [work, looked, landed, hooks] = await Promise.all([
     about,
@@ -108,13 +110,14 @@ const bounded = (
 /** How the branch and the trunk relate; `unknown` where history is missing. */
 type Relation = 'on-trunk' | 'ahead' | 'diverged' | 'landed' | 'no-trunk' | 'unknown'
 
-const relate = async ({ worktree, state, trunk, refs }: Situation): Promise<Relation> => {
+const relate = async ({ worktree, state, trunk, refs }: Situation, early: EarlyLook | undefined): Promise<Relation> => {
   const tip = refs.get(trunk.ref)?.oid
   if (state.branch === trunk.ref || state.branch === trunk.target) return 'on-trunk'
   if (tip === undefined) return 'no-trunk'
   if (state.head === undefined) return 'unknown'
   if (tip === state.head) return 'landed'
-  const contains = await isAncestor(worktree, tip, state.head)
+  const asked = early?.head === state.head ? await early.contains : undefined
+  const contains = asked ?? (await isAncestor(worktree, tip, state.head))
   if (contains === true) return 'ahead'
   const contained = await isAncestor(worktree, state.head, tip)
   if (contained === true) return 'landed'
@@ -139,12 +142,12 @@ const evidenceNow = async ({ worktree, state }: Situation): Promise<string | und
   return 'known' in evidence ? evidence.known : undefined
 }
 
-const describeWork = async (situation: Situation): Promise<Work> => {
+const describeWork = async (situation: Situation, early: EarlyLook | undefined): Promise<Work> => {
   const { worktree, state, trunk, refs, configuration } = situation
   const paths = [...state.tracked, ...state.untracked]
   const dirty = paths.map(displayPath)
   const [relation, operation, inspection] = await Promise.all([
-    relate(situation),
+    relate(situation, early),
     operationInProgress(worktree.gitDir),
     inspectMarker(worktree, { head: state.head, dirty: paths, evidence: await evidenceNow(situation) }),
   ])

@@ -20,6 +20,8 @@ export interface Repository extends Place {
   readonly bare: boolean
   /** One long-lived `cat-file --batch`; started at the first question. */
   readonly objects: ObjectReader
+  /** What HEAD named when the repository was opened, where it is a born branch; whoever acts on it reads HEAD again. */
+  readonly opened: { readonly branch: string; readonly head: string } | undefined
 }
 
 export interface Worktree extends Repository {
@@ -67,8 +69,11 @@ export const openRepository = async (
     '--is-inside-work-tree',
     // Fails in a bare repository and inside a git directory; what was printed before it still counts.
     '--show-toplevel',
+    'HEAD',
+    '--symbolic-full-name',
+    'HEAD',
   ])
-  const [gitDir, commonDir, objectFormat, bare, , topLevel] = run.stdout.toString('utf8').split('\n')
+  const [gitDir, commonDir, objectFormat, bare, , topLevel, head, branch] = run.stdout.toString('utf8').split('\n')
   if (!gitDir || !commonDir || (objectFormat !== 'sha1' && objectFormat !== 'sha256')) {
     throw new Refusal('not_initialized', {
       directory: context.cwd,
@@ -88,6 +93,7 @@ export const openRepository = async (
     objectFormat,
     bare: bare === 'true',
     objects,
+    opened: head && branch?.startsWith('refs/heads/') ? { branch, head } : undefined,
     topLevel: topLevel || undefined,
   }
 }
@@ -108,6 +114,7 @@ export const siblingWorktree = (repository: Repository, topLevel: string, gitDir
   env: { ...repository.env, GIT_DIR: gitDir, GIT_WORK_TREE: topLevel },
   gitDir,
   topLevel,
+  opened: undefined,
 })
 
 /** `path` below the worktree's own git directory, as `git rev-parse --git-path` would resolve it for a worktree-scoped file. */

@@ -1,6 +1,7 @@
 /** Checkouts: what is dirty, which operation is under way, and who has which branch checked out. */
-import { access } from 'node:fs/promises'
+import { access, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { LARGE_INDEX_BYTES } from '../limits.ts'
 import { decodePath, splitNul } from './path.ts'
 import { type Repository, siblingWorktree, type Worktree } from './repository.ts'
 import { gitOutput, type Place } from './run.ts'
@@ -16,21 +17,46 @@ export interface WorktreeState {
   readonly untracked: readonly string[]
 }
 
+const STATUS = [
+  'status',
+  '--porcelain=v2',
+  '-z',
+  '--branch',
+  '--no-renames',
+  '--no-ahead-behind',
+  '--ignore-submodules=none',
+] as const
+
 /**
  * HEAD and everything uncommitted, independent of `status.*` and `diff.*` settings and of what `.gitmodules` says to ignore
- * (cases 60, 69). Takes no lock. One git process.
+ * (cases 60, 69). Takes no lock. One git process; with a large index two side by side, since git compares what it tracks with
+ * several threads but looks for what it does not track with one, after that.
  */
-export const worktreeState = async (place: Place): Promise<WorktreeState> => {
-  const output = await gitOutput(place, [
-    'status',
-    '--porcelain=v2',
-    '-z',
-    '--branch',
-    '--no-renames',
-    '--no-ahead-behind',
-    '--untracked-files=all',
-    '--ignore-submodules=none',
+export const worktreeState = async (place: Place & { readonly gitDir: string }): Promise<WorktreeState> => {
+  if (!(await hasLargeIndex(place.gitDir)))
+    return parseState(await gitOutput(place, [...STATUS, '--untracked-files=all']))
+  const [output, untracked] = await Promise.all([
+    gitOutput(place, [...STATUS, '--untracked-files=no']),
+    listUntracked(place),
   ])
+  return { ...parseState(output), untracked }
+}
+
+const hasLargeIndex = async (gitDir: string): Promise<boolean> => {
+  try {
+    return (await stat(join(gitDir, 'index'))).size > LARGE_INDEX_BYTES
+  } catch {
+    return false
+  }
+}
+
+/** Untracked paths that git does not ignore, whatever `status.showUntrackedFiles` says (case 69). One git process. */
+export const listUntracked = async (place: Place): Promise<readonly string[]> => {
+  const args = ['-c', 'core.fsmonitor=false', 'ls-files', '--others', '--exclude-standard', '-z']
+  return splitNul(await gitOutput(place, args)).map(decodePath)
+}
+
+const parseState = (output: Buffer): WorktreeState => {
   const tracked: string[] = []
   const untracked: string[] = []
   let branch: string | undefined

@@ -1,7 +1,7 @@
 /** Field situations that concern finishing and landing as a whole; each keeps its number. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { accept, bundle, change, hubAndClones, land, noteLines, project, provenWorktree } from '../support/project.ts'
@@ -150,6 +150,31 @@ describe('field situations of finishing and landing', () => {
     const done = await s.discern('r', ['done', '--json'])
     assert.equal(done.result.error, 'dirty_worktree')
     assert.match(String(done.result.message), /: u$/)
+  })
+
+  it('case 69: with a large index nothing uncommitted is missed either', async t => {
+    const s = scratch(t)
+    project(s)
+    change(s, 'r', 'feat', { g: '2' })
+    const blob = s.git('r', 'rev-parse', 'HEAD:g')
+    const many = Array.from({ length: 6000 }, (_, at) => `100644 ${blob}\tmany/${'n'.repeat(180)}${at}\n`).join('')
+    s.exec('r', 'git', ['update-index', '--index-info'], { input: many })
+    s.git('r', 'commit', '-q', '-m', 'many')
+    s.exec('r', 'git', ['update-index', '-z', '--skip-worktree', '--stdin'], {
+      input: s.git('r', 'ls-files', '-z', 'many'),
+    })
+    assert.ok(statSync(s.path('r/.git/index')).size > 1024 * 1024)
+    const clean = (await s.discern('r', ['status', '--json'])).result.data
+    assert.deepEqual(clean?.dirty, [])
+    s.git('r', 'config', 'status.showUntrackedFiles', 'no')
+    s.write('r/ignored', '')
+    s.write('r/.gitignore', 'ignored\n')
+    s.write('r/g', '3')
+    s.git('.', 'init', '-q', 'r/nested')
+    s.write('r/nested/inner', '')
+    const { data } = (await s.discern('r', ['status', '--json'])).result
+    assert.deepEqual(data?.dirty, ['g', '.gitignore', 'nested/'])
+    assert.equal(data?.head, s.git('r', 'rev-parse', 'HEAD'))
   })
 
   it('case 76: with a conflicted index every finishing verb names the operation, and status still answers', async t => {
