@@ -2,7 +2,7 @@
 import { readdirSync, rmSync } from 'node:fs'
 import type { TestContext } from 'node:test'
 import { bundle, change, project } from '../support/project.ts'
-import { launcher, Scratch } from '../support/scratch.ts'
+import { launcher, projectRoot, Scratch } from '../support/scratch.ts'
 import { compare, type Row, type Subject } from './measure.ts'
 
 /** A count that must not be passed, such as git processes. */
@@ -35,6 +35,25 @@ const gitProcesses = (s: Scratch, cwd: string, args: readonly string[]): number 
   return readdirSync(s.path('counted')).length - 1
 }
 
+/** The hook after an amend, in a clone of this project whose branch owes an answer that was asked for. */
+const owingHook = async (s: Scratch): Promise<Subject> => {
+  s.git('.', 'clone', '-q', projectRoot, 'self')
+  s.git('self', 'config', 'user.name', 'Dev')
+  s.git('self', 'config', 'user.email', 'dev@example.com')
+  const trunk = s.git('self', 'symbolic-ref', '--short', 'HEAD')
+  await s.discern('self', ['setup', '--json'])
+  s.git('self', 'switch', '-q', '-c', 'feat')
+  s.write('self/schema/more.json', '{}\n')
+  s.commit('self', 'a schema')
+  const env = { DISCERN_TRUNK: trunk }
+  const { result } = await s.discern('self', ['done', '--json'], { env })
+  if (result.error !== 'awaiting_declaration') throw new Error(`expected a question, found ${JSON.stringify(result)}`)
+  const hook = subject(s, 'self', ['sh', '-c', '.git/hooks/post-rewrite amend </dev/null'])
+  const run = s.exec('self', hook.command, hook.args, { env: { ...hook.env, ...env } })
+  if (!run.err.includes('contract-compatible')) throw new Error(`the hook said: ${run.err}`)
+  return { ...hook, env: { ...hook.env, ...env } }
+}
+
 export const verbRows = async (
   runs = 12,
 ): Promise<{ readonly rows: readonly Row[]; readonly counts: readonly Count[] }> => {
@@ -52,6 +71,8 @@ export const verbRows = async (
       compare('git discern --version', ours('--version'), node, 1.25, 'node -e 0', runs),
       compare('git discern status, small repository', ours('status'), node, 1.7, 'node -e 0', runs),
       compare('git discern done around one trivial job', ours('done', '--rerun'), node, 4, 'node -e 0', runs),
+      // 150 ms where `node -e 0` takes 75.
+      compare('hook that says what is owed, in this project', await owingHook(s), node, 2, 'node -e 0', runs),
     ]
     const counts = [
       { name: 'git processes of status', count: gitProcesses(s, 'r', ['status']), budget: 8 },
