@@ -47,6 +47,7 @@ const STEP_KINDS: Readonly<Record<PlannedJob['kind'], StepKind>> = {
   job: 'job',
   generated: 'job',
   scope: 'scope-gate',
+  standard: 'standard',
 }
 
 const STEP_OUTCOMES = { passed: 'ok', failed: 'failed', skipped: 'skipped', cancelled: 'cancelled' } as const

@@ -73,16 +73,19 @@ export interface Configuration {
   readonly references: Readonly<Record<string, string>>
 }
 
+/** Requirement id of a generator, by which `needs` and `producer` name it. */
+export const generatedId = (name: string): string => `discern-generated-${name}`
+
 /** One thing the gate will run. The same plan is shown by `--dry-run` and executed by a real run. */
 export interface PlannedJob {
-  /** Requirement id: the job's name, `discern-scope-<name>`, `discern-generated-<name>` or `discern-preflight`. */
+  /** Requirement id: the job's name, `discern-scope-<name>`, `discern-generated-<name>`, `discern-standard-<name>` or `discern-preflight`. */
   readonly id: string
-  readonly kind: 'job' | 'scope' | 'generated'
-  /** What a person calls it: `lint`, `scope docs`, `generated api`. */
+  readonly kind: 'job' | 'scope' | 'generated' | 'standard'
+  /** What a person calls it: `lint`, `scope docs`, `generated api`, `standard coverage`. */
   readonly label: string
-  /** `scope` gates run after check and test. */
-  readonly stage: Stage | 'scope'
-  /** `jobs.x`, `scopes.x.gate` or `generated.x` (facts 8.3, `producer`). */
+  /** `scope` gates run after check and test; a `standard` as soon as what it needs has passed. */
+  readonly stage: Stage | 'scope' | 'standard'
+  /** `jobs.x`, `scopes.x.gate`, `generated.x` or `standards.x` (facts 8.3, `producer`). */
   readonly producer: string
   readonly recipe: Recipe
   /** SHA-256 over the definition (facts 8.3). */

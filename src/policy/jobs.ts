@@ -1,9 +1,9 @@
 /** What the gate has to run and to prove for one change (facts 7.11, 8.3, 8.4): a plan as data, shown or executed. */
 import { sha256Json } from '../store/digest.ts'
-import { type Configuration, type PlannedJob, type Recipe, STAGES, type Stage } from './definition.ts'
+import { type Configuration, generatedId, type PlannedJob, type Recipe, STAGES } from './definition.ts'
 import { matchesAny } from './paths.ts'
 import type { ConfigProblem } from './problem.ts'
-import { expandPattern, expandText } from './references.ts'
+import { standardPlan } from './standards.ts'
 
 /** One thing that a complete Proof has a receipt for (facts 8.2). */
 export interface Requirement {
@@ -24,8 +24,6 @@ export interface GatePlan {
   /** SHA-256 over the requirements (facts 8.3). */
   readonly requirementSet: string
 }
-
-const generatedId = (name: string): string => `discern-generated-${name}`
 
 type Work = Omit<PlannedJob, 'definition'>
 
@@ -107,22 +105,6 @@ const definitionOf = (selector: string, recipe: Recipe): string =>
     timeout: recipe.timeoutS,
   })
 
-/** The `definition` hash of a standard: its whole table, references expanded (facts 8.3). */
-const standardDefinition = (name: string, table: unknown, { references, gate }: Configuration): string => {
-  const expand = (
-    value: unknown,
-    expandOne: (text: string, values: Configuration['references']) => string,
-  ): unknown => {
-    if (typeof value === 'string') return expandOne(value, references)
-    if (Array.isArray(value)) return value.map(item => expand(item, expandOne))
-    if (typeof value !== 'object' || value === null) return value
-    return Object.fromEntries(
-      Object.entries(value).map(([key, member]) => [key, expand(member, key === 'run' ? expandText : expandPattern)]),
-    )
-  }
-  return sha256Json({ selector: `standards.${name}`, timeout: gate.timeoutS, ...(expand(table, expandText) as object) })
-}
-
 /** Jobs of one stage or of all, each after those it needs, otherwise as given. The needs are known to have no cycle. */
 const inOrderOfNeed = (work: readonly Work[]): readonly Work[] => {
   const byId = new Map(work.map(job => [job.id, job]))
@@ -139,10 +121,11 @@ const inOrderOfNeed = (work: readonly Work[]): readonly Work[] => {
   return [...ordered]
 }
 
-const rank = (stage: Stage | 'scope'): number => (stage === 'scope' ? STAGES.length : STAGES.indexOf(stage))
+const ORDER: readonly PlannedJob['stage'][] = [...STAGES, 'scope', 'standard']
+const rank = (stage: PlannedJob['stage']): number => ORDER.indexOf(stage)
 
 const byStage = (work: readonly Work[]): readonly Work[] =>
-  [...STAGES, 'scope' as const].flatMap(stage => inOrderOfNeed(work.filter(job => job.stage === stage)))
+  ORDER.flatMap(stage => inOrderOfNeed(work.filter(job => job.stage === stage)))
 
 /** The plan for a change. Pure; starts no process. `changedPaths` are in the form of `git/path.ts`. */
 export const planGate = (
@@ -167,12 +150,8 @@ export const planGate = (
     ...generatedWork(configuration),
     ...gates.filter(({ producer }) => !unaffected.has(producer)),
   ]
-  const standards = Object.entries(configuration.standards).map(
-    ([name, table]): Requirement => ({
-      id: `discern-standard-${name}`,
-      kind: 'standard',
-      definition: standardDefinition(name, table, configuration),
-    }),
+  const standards = standardPlan(configuration).map(
+    ({ id, definition }): Requirement => ({ id, kind: 'standard', definition }),
   )
   const jobs = byStage(work.length + standards.length === 0 ? [preflight] : work).map(job => ({
     ...job,

@@ -74,7 +74,8 @@ interface Setting {
   readonly absent: ReadonlySet<string>
 }
 
-const isCommand = (command: string): boolean => !/^\s*:?\s*$/.test(command)
+/** Whether a command means something; a blank one or `:` means that nothing is configured. */
+export const isCommand = (command: string): boolean => !/^\s*:?\s*$/.test(command)
 
 const isList = (value: unknown): value is readonly string[] => Array.isArray(value)
 

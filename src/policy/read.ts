@@ -15,6 +15,7 @@ import { type ConfigDocument, normalise, type Order, RENAMED } from './normalise
 import { compilePattern } from './paths.ts'
 import type { ConfigProblem } from './problem.ts'
 import { expandPattern } from './references.ts'
+import { findStandardsProblem } from './standards-problem.ts'
 
 /** Name of the configuration below the project root, which is the top of the checkout. */
 export const CONFIG_FILE = 'discern.toml'
@@ -49,7 +50,8 @@ export const parseConfiguration = async (
     findDoubleSpelling(document) ??
     findLongLiteral(document) ??
     findBadPattern(document, configuration.references) ??
-    findNeedsProblem(configuration)
+    findNeedsProblem(configuration) ??
+    findStandardsProblem(configuration, absentJobs(document, configuration))
   return problem ? refuse(problem) : configuration
 }
 
@@ -73,6 +75,12 @@ const fileOrder = async (text: string, document: Table): Promise<Order | undefin
     const seen = new Set(places.flatMap(([path]) => (path[0] === table && path[1] !== undefined ? [path[1]] : [])))
     return [...new Set([...[...seen].filter(key => keys.includes(key)), ...keys])]
   }
+}
+
+/** Jobs that stand in the file without a command. */
+const absentJobs = (document: Table, { jobs }: Configuration): ReadonlySet<string> => {
+  const present = new Set(jobs.map(({ name }) => name))
+  return new Set(Object.keys((document['jobs'] as Table | undefined) ?? {}).filter(name => !present.has(name)))
 }
 
 const findDoubleSpelling = (document: Table): ConfigProblem | undefined => {

@@ -104,7 +104,7 @@ question = "Sure?"
 [standards.coverage]
 direction = "up"
 limit = 80.5
-producer = "test"
+producer = "lint"
 per = { files = ["src/**"] }
 [delivery.anything]
 goes = 2026-01-01
