@@ -59,6 +59,14 @@ export const adminFiles = {
     newer: 'refuse',
     limitBytes: 1 << 20,
   },
+  'effort-grant': {
+    path: 'discern/effort-grant',
+    scope: 'worktree',
+    version: 1,
+    field: 'version',
+    newer: 'refuse',
+    limitBytes: 1 << 20,
+  },
   'acceptance-transaction': {
     path: 'discern/acceptance-transaction.json',
     scope: 'worktree',
@@ -86,6 +94,8 @@ export const adminFolders = {
   sequence: { path: 'discern/completion/sequence', scope: 'common' },
   pending: { path: 'discern/completion/pending', scope: 'common' },
   artifacts: { path: 'discern/completion/artifacts', scope: 'common' },
+  /** One grant for each landing that took it and has not settled it. */
+  'effort-grant-claims': { path: 'discern/effort-grant-claims', scope: 'worktree' },
   output: { path: 'discern/output', scope: 'worktree' },
   lock: { path: 'discern/lock', scope: 'worktree' },
   /** One private folder for the input of each `when` command that runs. */
