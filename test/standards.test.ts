@@ -1,0 +1,2 @@
+import './cases/standards-policy.ts'
+import './cases/standards-ratchet.ts'
