@@ -1,0 +1,3 @@
+import './cases/submission.ts'
+import './cases/grant.ts'
+import './cases/standing.ts'
