@@ -14,6 +14,8 @@ export type ProgressEvent =
       readonly stage: string
       readonly outcome: 'passed' | 'failed' | 'skipped' | 'cancelled'
       readonly durationMs: number
+      /** Said instead of the duration, where nothing ran. */
+      readonly note?: string
     }
   | { readonly kind: 'note'; readonly text: string }
 

@@ -91,6 +91,12 @@ export const QUESTION_STORE_PAUSE_MS = 25
 export const WHEN_LIMIT_MS = 10_000
 /** Output of one `when` command that is kept; more is an overflow (facts 2.6). */
 export const WHEN_OUTPUT_LIMIT_BYTES = 256 * 1024
+/** A reading that misses its limit by no more than this still holds it (facts 14). */
+export const STANDARD_TOLERANCE = 1e-9
+/** Largest artifact that a standard reads its number from. */
+export const STANDARD_ARTIFACT_LIMIT_BYTES = 64 * 1024 * 1024
+/** Longest piece of a producer's output that a message about a metric quotes. */
+export const METRIC_QUOTE_LIMIT_CHARACTERS = 60
 /** Collections in the default `status` JSON hold at most this many items (facts 7.6). */
 export const STATUS_COLLECTION_LIMIT_COUNT = 6
 /** Sequence reservations that are kept so that a stalled writer cannot reuse a number (facts 8.5, rule 8). */
@@ -115,3 +121,7 @@ export const DOCTOR_START_LIMIT_MS = 10_000
 export const TRUNK_CHECKOUT_TRY_COUNT = 5
 /** Index from which tracked and untracked files are looked for side by side: about 10,000 paths (design 5). */
 export const LARGE_INDEX_BYTES = 1024 * 1024
+/** Files that the declared inputs of one producer may select; more bind its evidence to the commit (facts 8.3). */
+export const INPUTS_LIMIT_COUNT = 100_000
+/** Their contents in all. */
+export const INPUTS_LIMIT_BYTES = 256 * 1024 * 1024

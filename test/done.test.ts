@@ -1,2 +1,3 @@
 import './cases/cli.ts'
 import './cases/done-gate.ts'
+import './cases/done-reuse.ts'

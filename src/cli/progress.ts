@@ -120,7 +120,7 @@ export const progressFor = (look: Look, write: (text: string) => void): Progress
         // What never ran is in the answer; here it would only be noise.
         if (event.outcome === 'skipped') return
         line(
-          columns(event.stage, event.label, `${event.outcome}  ${formatDuration(event.durationMs)}`),
+          columns(event.stage, event.label, `${event.outcome}  ${event.note ?? formatDuration(event.durationMs)}`),
           TONES[event.outcome],
         )
         return

@@ -28,6 +28,7 @@ import { sha256Json } from '../store/digest.ts'
 import { probeWrite } from '../store/file.ts'
 import type { Call } from './call.ts'
 import { answer, awaiting, failed, preview, withheld } from './done-answer.ts'
+import { type Evidence, recordFailures, recordPasses, weighEvidence } from './done-evidence.ts'
 import { type Asked, declaredRows, lookAtCheckpoints, settleCheckpoints } from './owed.ts'
 import { type Effort, readSituation, requireEffort } from './situation.ts'
 
@@ -188,28 +189,40 @@ const finish = async (context: Context, ready: Ready, rerun: boolean): Promise<R
     rerunOf,
     startedAt: context.now().getTime(),
   }
-  const gate = await runPlannedGate(context, effort, plan)
+  const governing = await readCommittedConfiguration(worktree, effort.predecessor)
+  const policy = policyDigest('text' in governing ? governing.text : undefined)
+  const evidence = await weighEvidence(context, worktree, plan, { policy, head: effort.head }, rerun)
+  const gate = await runPlannedGate(context, effort, plan, evidence)
   const verdict = { sequence: attempt.sequence, mode: 'strict', attemptId: attempt.id } as const
   if (!gate.passed) {
     await recordVerdict(worktree, effort.head, { ...verdict, passed: false, proofId: undefined })
+    await recordFailures(worktree, gate, evidence, attempt)
     await clearMarker(worktree)
     await keepLastRun(ready, false)
     return failed(effort, plan, gate, owed)
   }
   const reason = await whatMoved(effort)
   if (reason) throw withheld(effort, plan, gate, owed, reason)
-  const proof = await stamp(context, ready, gate, attempt)
+  const proof = await stamp(context, ready, { gate, evidence, policy }, attempt)
   await recordCompletion(worktree, proof.claim, proof)
+  await recordPasses(worktree, proof.claim.completion)
   await recordVerdict(worktree, effort.head, { ...verdict, passed: true, proofId: proof.claim.completion.proof_id })
   const marker = await writeMarker(worktree, effort.head, proof, ready.evidence)
   await keepLastRun(ready, true)
   if (marker.status === 'record_failed') {
     throw new Refusal('write_access', { path: `${worktree.gitDir}/discern/gate-proof`, reason: marker.reason })
   }
-  return answer(effort, { gateRan: true, executions: gate.jobs.length, scopes: plan.scopesChanged, proof, gate, owed })
+  return answer(effort, {
+    gateRan: true,
+    executions: gate.jobs.filter(({ reusedFrom }) => reusedFrom === undefined).length,
+    scopes: plan.scopesChanged,
+    proof,
+    gate,
+    owed,
+  })
 }
 
-const runPlannedGate = (context: Context, effort: Effort, plan: GatePlan): Promise<GateRun> => {
+const runPlannedGate = (context: Context, effort: Effort, plan: GatePlan, { reused }: Evidence): Promise<GateRun> => {
   const { worktree, configuration } = effort
   const dirt = async (): Promise<readonly string[]> => {
     const state = await worktreeState(worktree)
@@ -223,6 +236,7 @@ const runPlannedGate = (context: Context, effort: Effort, plan: GatePlan): Promi
     settings: configuration.gate,
     outputFolder: adminFolder(worktree, 'output'),
     env: context.env,
+    reused: new Map([...reused].map(([id, { head }]) => [id, head])),
     inspect: async () => (await worktreeState(worktree)).tracked,
     // The tree was clean, so what differs from the commit below a generator's paths is what it changed.
     digestOutputs: async globs => sha256Json((await dirt()).filter(matchesAny(globs)).sort().map(displayPath)),
@@ -244,11 +258,10 @@ const whatMoved = async (effort: Effort): Promise<string | undefined> => {
 const stamp = async (
   context: Context,
   { effort, change, plan, owed, drops }: Ready,
-  gate: GateRun,
+  { gate, evidence, policy }: { readonly gate: GateRun; readonly evidence: Evidence; readonly policy: string },
   attempt: Parameters<typeof completeProof>[1]['attempt'],
 ): Promise<StampedProof> => {
   const { worktree, branch, head, predecessor, trunk } = effort
-  const governing = await readCommittedConfiguration(worktree, predecessor)
   const commit = await worktree.objects.read(head)
   if (!commit) throw new Refusal('store_unreadable', { path: head, reason: 'git cannot read the commit' })
   return completeProof(context, {
@@ -260,11 +273,12 @@ const stamp = async (
     },
     predecessor,
     trunk: trunk.name,
-    policy: policyDigest('text' in governing ? governing.text : undefined),
+    policy,
     change,
     requirements: plan.requirements,
     requirementSet: plan.requirementSet,
     jobs: gate.jobs,
+    ...evidence,
     mode: 'strict',
     attempt,
     declared: declaredRows(owed),

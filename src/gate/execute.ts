@@ -59,6 +59,12 @@ export const skippedJob = (planned: PlannedJob, reason: string, now: Date): Exec
   advisories: [],
 })
 
+/** The record of a job whose evidence stands from another run, on the commit `head`. */
+export const reusedJob = (planned: PlannedJob, head: string, now: Date): Executed => {
+  const { job, ...rest } = skippedJob(planned, '', now)
+  return { ...rest, job: { ...job, outcome: 'passed', reason: undefined, reusedFrom: head } }
+}
+
 /**
  * Runs the commands of one job one after another, until one does not pass. Job limits hold for all of them together. A job
  * without commands passes at once. `signal` cancels. Spawns one process for each command; asks `inspect` once when a

@@ -1,7 +1,7 @@
 /** What the recorded facts of a gate run mean: outcomes, steps, diagnostics, the stage that failed. Everything here is pure. */
 import { stripVTControlCharacters } from 'node:util'
 import { displayPath } from '../git/path.ts'
-import { JOB_TAIL_LINE_LIMIT_CHARACTERS, JOB_TAIL_LINES } from '../limits.ts'
+import { JOB_TAIL_LINE_LIMIT_CHARACTERS, JOB_TAIL_LINES, PROOF_HEAD_DIGITS } from '../limits.ts'
 import type { PlannedJob } from '../policy/definition.ts'
 import type { Diagnostic, Step, StepKind } from '../result.ts'
 import type { CommandResult } from './job.ts'
@@ -28,6 +28,8 @@ export interface GateJob {
   readonly errorLikeLines: number
   /** Why it did not pass, in a few words. */
   readonly reason: string | undefined
+  /** It was not run: full id of the commit on which evidence was made that stands for it. */
+  readonly reusedFrom?: string | undefined
   /** Outputs that a generator changed; only for `generated_drift`. */
   readonly drift: readonly string[]
 }
@@ -64,15 +66,19 @@ export const planSteps = (plan: readonly PlannedJob[]): readonly Step[] =>
       : { note: 'nothing is configured to run' }),
   }))
 
+/** How an answer says that a job did not run because its evidence stands. */
+export const reusedWords = (head: string): string => `same inputs as at ${head.slice(0, PROOF_HEAD_DIGITS)}`
+
 /** The recorded step of one job. */
 export const stepOf = (job: GateJob): Step => ({
   kind: STEP_KINDS[job.planned.kind],
   label: job.planned.label,
-  disposition: job.outcome === 'skipped' ? 'skip' : 'run',
+  disposition: job.outcome === 'skipped' || job.reusedFrom !== undefined ? 'skip' : 'run',
   group: job.planned.stage,
   outcome: STEP_OUTCOMES[job.outcome],
   ...(job.reason === undefined ? {} : { note: job.reason }),
-  ...(job.outcome === 'skipped' ? {} : { duration_s: job.durationMs / 1000 }),
+  ...(job.reusedFrom === undefined ? {} : { note: reusedWords(job.reusedFrom) }),
+  ...(job.outcome === 'skipped' || job.reusedFrom !== undefined ? {} : { duration_s: job.durationMs / 1000 }),
   ...(job.outputPath === undefined
     ? {}
     : { output_path: job.outputPath, output_lines: job.outputLines, error_like_lines: job.errorLikeLines }),

@@ -10,8 +10,8 @@ import type { PlannedJob } from '../policy/definition.ts'
 import type { Advisory, Diagnostic, Step } from '../result.ts'
 import { type Slot, takeSlot } from '../store/slot.ts'
 import { enclosingRuns } from './environment.ts'
-import { type Executed, type ExecuteInput, executeJob, skippedJob, survivorAdvisory } from './execute.ts'
-import { driftFinding, type FailedStage, failedStage, type GateJob, stepOf } from './outcome.ts'
+import { type Executed, type ExecuteInput, executeJob, reusedJob, skippedJob, survivorAdvisory } from './execute.ts'
+import { driftFinding, type FailedStage, failedStage, type GateJob, reusedWords, stepOf } from './outcome.ts'
 import { strays } from './processes.ts'
 import { runPool } from './schedule.ts'
 
@@ -26,6 +26,8 @@ export interface GateInput extends ExecuteInput {
   }
   /** Called once, right before check and test: the moment whose state validation evidence records (facts 12.3). */
   readonly boundary?: () => Promise<void>
+  /** Jobs that need not run, by id, with the commit on which the evidence was made that stands for them. */
+  readonly reused?: ReadonlyMap<string, string>
   /** Most jobs side by side; by default the processors, at least 2. */
   readonly parallel?: number
 }
@@ -76,17 +78,23 @@ export const runGate = async (input: GateInput): Promise<GateRun> => {
   const watched = input.allowEdits !== true && plan.some(works) && (await input.inspect()).length === 0
   let failedIn: string | undefined
   let drift: readonly string[] = []
+  for (const job of plan) {
+    const head = input.reused?.get(job.id)
+    if (head !== undefined) reuse(run, job, head)
+  }
   for (const group of GROUPS) {
     const jobs = plan.filter(job => group.stages.includes(job.stage))
     if (failedIn !== undefined) {
-      for (const job of jobs) skip(run, job, `not started: the gate failed in ${failedIn}`)
+      for (const job of jobs.filter(({ id }) => !run.done.has(id)))
+        skip(run, job, `not started: the gate failed in ${failedIn}`)
       continue
     }
     if (group.stages.includes('test')) await input.boundary?.()
     throwIfInterrupted(context)
     await runGroup(run, jobs, group.serial ? 1 : width(input))
     throwIfInterrupted(context)
-    if (watched && jobs.every(job => passed(run, job)) && jobs.some(works)) drift = await input.inspect()
+    if (watched && jobs.every(job => passed(run, job)) && jobs.some(job => works(job) && ran(run, job)))
+      drift = await input.inspect()
     if (drift.length > 0 || !jobs.every(job => passed(run, job))) failedIn = group.name
   }
   return conclude(run, failedIn, drift)
@@ -119,6 +127,21 @@ const works = (job: PlannedJob): boolean => job.recipe.run.length > 0
 
 const passed = (run: Run, job: PlannedJob): boolean => run.done.get(job.id)?.job.outcome === 'passed'
 
+const ran = (run: Run, job: PlannedJob): boolean => run.done.get(job.id)?.job.reusedFrom === undefined
+
+const reuse = (run: Run, job: PlannedJob, head: string): void => {
+  const { context } = run.input
+  run.done.set(job.id, reusedJob(job, head, context.now()))
+  const event = {
+    label: job.label,
+    stage: job.stage,
+    outcome: 'passed',
+    durationMs: 0,
+    note: reusedWords(head),
+  } as const
+  context.progress({ kind: 'end', ...event })
+}
+
 const width = (input: GateInput): number =>
   Math.max(1, input.parallel ?? Math.max(availableParallelism(), JOB_PARALLEL_MINIMUM_COUNT))
 
@@ -133,7 +156,9 @@ const runGroup = async (run: Run, jobs: readonly PlannedJob[], width: number): P
   try {
     await runPool({
       // Checks first: they are quick, and a test may have to wait for another worktree's.
-      jobs: [...jobs].sort((a, b) => Number(a.stage === 'test') - Number(b.stage === 'test')),
+      jobs: jobs
+        .filter(({ id }) => !run.done.has(id))
+        .sort((a, b) => Number(a.stage === 'test') - Number(b.stage === 'test')),
       width,
       failFast: settings.failFast,
       signal: context.signal,

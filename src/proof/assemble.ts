@@ -1,13 +1,13 @@
 /** From a green gate to the complete evidence of one candidate (facts 8). Pure: identities and instants are given. */
 import type { PlannedJob } from '../policy/definition.ts'
-import { sha256, sha256Json } from '../store/digest.ts'
+import { subjectOf } from './applicability.ts'
 import type { Applicability, Attempt, Completion, Component, Executor, Mode, Requirement, Revision } from './claim.ts'
+import type { StandingEvidence } from './standing.ts'
 
-/** One planned job that passed, and when it was over. */
-export interface PassedJob {
-  readonly planned: PlannedJob
-  readonly finishedAt: number
-}
+/** One planned job that passed: in this run, with what its evidence holds for and when it was over, or in an earlier one. */
+export type PassedJob =
+  | { readonly planned: PlannedJob; readonly finishedAt: number; readonly applicability: Applicability }
+  | { readonly planned: PlannedJob; readonly reused: StandingEvidence }
 
 export interface CompletionInput {
   readonly uuid: () => string
@@ -26,62 +26,32 @@ export interface CompletionInput {
   readonly executor: Executor
   readonly startedAt: number
   readonly finishedAt: number
-  /** Operating system and processor, for example `linux-x64`. */
-  readonly platform: string
-  readonly env: Readonly<Record<string, string | undefined>>
 }
 
 /**
- * What one producer's evidence holds for (facts 8.3). Its closure is the candidate itself: evidence of a producer counts for
- * another commit only once its inputs are enumerated. Environment values are hashed one by one and never kept.
+ * The completion object of marker and note: one component and one receipt per requirement, one attempt for the whole run.
+ * Evidence that stands from another run comes with its attempt and executor, and with the candidate it was made for.
  */
-const applicabilityOf = (input: CompletionInput, { planned }: PassedJob): Applicability => {
-  const { recipe } = planned
-  return {
-    producer: planned.producer,
-    policy: input.policy,
-    protected_definitions: sha256Json({
-      requirement: planned.definition,
-      standard: null,
-      inputs: recipe.inputs ?? null,
-      patterns: recipe.inputs ?? null,
-      per: null,
-    }),
-    command: sha256Json([{ selector: planned.producer, run: recipe.run }]),
-    extractor: null,
-    inputs: sha256Json(null),
-    denominator_inputs: sha256Json(null),
-    toolchain: sha256Json([...recipe.toolchain].sort().map(path => [path, null])),
-    environment: sha256Json({
-      execution: input.platform,
-      variables: [...recipe.environment].sort().map(name => {
-        const value = input.env[name]
-        return [name, value === undefined ? null : sha256(value)]
-      }),
-    }),
-    seed: 0,
-    closure: { kind: 'candidate', head: input.source.head },
-  }
-}
-
-/** The completion object of marker and note: one component and one receipt per requirement, one attempt for the whole run. */
 export const assembleCompletion = (input: CompletionInput): Completion => {
   const { candidateId, attemptId, source, policy, mode } = input
   const components = input.passed.map(
-    (job): Component => ({
-      id: input.uuid(),
-      evidence: {
-        attempt_id: attemptId,
-        candidate_id: candidateId,
-        sequence: input.sequence,
-        purpose: 'completion',
-        mode,
-        applicability: applicabilityOf(input, job),
-        finished_at: job.finishedAt,
-        artifacts: [],
-        outcome: { kind: 'passed', capture_complete: true, metrics: {} },
-      },
-    }),
+    (job): Component =>
+      'reused' in job
+        ? job.reused.component
+        : {
+            id: input.uuid(),
+            evidence: {
+              attempt_id: attemptId,
+              candidate_id: candidateId,
+              sequence: input.sequence,
+              purpose: 'completion',
+              mode,
+              applicability: job.applicability,
+              finished_at: job.finishedAt,
+              artifacts: [],
+              outcome: { kind: 'passed', capture_complete: true, metrics: {} },
+            },
+          },
   )
   const attempt: Attempt = {
     identity: {
@@ -92,11 +62,12 @@ export const assembleCompletion = (input: CompletionInput): Completion => {
       rerun_of: input.rerunOf,
       started_at: input.startedAt,
     },
-    subjects: [...new Set(components.map(component => sha256Json(component.evidence.applicability)))],
+    subjects: [...new Set(input.passed.flatMap(job => ('reused' in job ? [] : [subjectOf(job.applicability)])))],
     purpose: 'completion',
     mode,
     state: { kind: 'finished', outcome: 'passed', finished_at: input.finishedAt },
   }
+  const reused = input.passed.flatMap(job => ('reused' in job ? [job.reused] : []))
   return {
     candidate_id: candidateId,
     proof_id: input.uuid(),
@@ -127,10 +98,27 @@ export const assembleCompletion = (input: CompletionInput): Completion => {
       assembled_at: input.finishedAt,
     },
     components,
-    attempts: [attempt],
-    executors: [input.executor],
+    attempts: [
+      attempt,
+      ...distinct(
+        reused.map(one => one.attempt),
+        one => one.identity.id,
+      ),
+    ],
+    executors: [
+      input.executor,
+      ...distinct(
+        reused.map(one => one.executor),
+        one => one.operation_id,
+      ),
+    ],
   }
 }
+
+/** The first of each key. */
+const distinct = <T>(items: readonly T[], key: (item: T) => string): readonly T[] => [
+  ...new Map([...items].reverse().map(item => [key(item), item])).values(),
+]
 
 const evidenceFor = (input: CompletionInput, components: readonly Component[], requirement: Requirement): string => {
   const at = input.passed.findIndex(({ planned }) => planned.id === requirement.id)

@@ -1,12 +1,13 @@
 /** The Proof of a green gate: the claim over what was completed, with both renderings. */
 import type { CommittedChange } from '../change/collect.ts'
 import type { Context } from '../context.ts'
-import type { GateJob } from '../gate/outcome.ts'
+import { type GateJob, reusedWords } from '../gate/outcome.ts'
 import { shortBranch } from '../git/refs.ts'
-import { assembleCompletion } from './assemble.ts'
-import type { Drop, Mode, ProofClaim, Requirement, Revision } from './claim.ts'
+import { assembleCompletion, type PassedJob } from './assemble.ts'
+import type { Applicability, Drop, Mode, ProofClaim, Requirement, Revision } from './claim.ts'
 import { abbreviate } from './envelope.ts'
 import { type DeclaredRow, presentProof } from './page.ts'
+import type { StandingEvidence } from './standing.ts'
 
 export interface StampedProof {
   readonly claim: ProofClaim
@@ -26,6 +27,10 @@ export interface CompleteInput {
   readonly requirementSet: string
   /** Every planned job of the green run. */
   readonly jobs: readonly GateJob[]
+  /** What the evidence of each job holds for, by job id. */
+  readonly applicabilities: ReadonlyMap<string, Applicability>
+  /** Evidence that stands from earlier runs, by the id of the job that did not run. */
+  readonly reused: ReadonlyMap<string, StandingEvidence>
   readonly mode: Mode
   readonly declared: readonly DeclaredRow[]
   readonly drops: readonly Drop[]
@@ -47,7 +52,14 @@ export const completeProof = (context: Context, input: CompleteInput): StampedPr
     policy: input.policy,
     requirements: input.requirements,
     requirementSet: input.requirementSet,
-    passed: input.jobs.map(({ planned, finishedAt }) => ({ planned, finishedAt: finishedAt ?? attempt.startedAt })),
+    passed: input.jobs.map((job): PassedJob => {
+      const { planned, finishedAt } = job
+      const reused = input.reused.get(planned.id)
+      if (reused && job.reusedFrom !== undefined) return { planned, reused }
+      const applicability = input.applicabilities.get(planned.id)
+      if (!applicability) throw new Error(`nobody said what the evidence of ${planned.id} holds for`)
+      return { planned, finishedAt, applicability }
+    }),
     mode: input.mode,
     sequence: attempt.sequence,
     rerunOf: attempt.rerunOf,
@@ -60,8 +72,6 @@ export const completeProof = (context: Context, input: CompleteInput): StampedPr
     },
     startedAt: attempt.startedAt,
     finishedAt: context.now().getTime(),
-    platform: context.platform,
-    env: context.env,
   })
   const claim: ProofClaim = {
     completion,
@@ -74,12 +84,12 @@ export const completeProof = (context: Context, input: CompleteInput): StampedPr
     ...(input.mode === 'report' ? { mode: 'report' } : {}),
     ...(input.drops.length > 0 ? { checkpoint_drops: input.drops } : {}),
   }
-  const ran = input.jobs.map(({ planned, outcome, durationMs }) => ({
+  const ran = input.jobs.map(({ planned, outcome, durationMs, reusedFrom }) => ({
     name: planned.label,
     stage: planned.stage,
     command: planned.recipe.run.join(' && '),
-    result: outcome,
-    durationS: (durationMs ?? 0) / 1000,
+    result: reusedFrom === undefined ? outcome : `${outcome}, ${reusedWords(reusedFrom)}`,
+    durationS: durationMs / 1000,
   }))
   return { claim, ...presentProof({ claim, predecessor: input.predecessor, ran, declared: input.declared }) }
 }

@@ -8,7 +8,7 @@ import { SEQUENCE_KEEP_COUNT } from '../limits.ts'
 import { adminFolder } from '../store/admin.ts'
 import { createFile, readRegularFile, removeFile } from '../store/file.ts'
 import { assertValid, violations } from '../store/schema.ts'
-import type { Completion, Mode, Presentation, ProofClaim } from './claim.ts'
+import type { Attempt, Candidate, Completion, Evidence, Executor, Mode, Presentation, ProofClaim } from './claim.ts'
 
 interface Directories {
   readonly gitDir: string
@@ -64,7 +64,10 @@ export const recordCompletion = async (
   const { completion } = claim
   await Promise.all([
     writeRecord(directories, 'candidate', completion.candidate_id, { candidate: completion.candidate }),
-    ...completion.attempts.map(attempt => writeRecord(directories, 'attempt', attempt.identity.id, { attempt })),
+    ...completion.attempts.map(attempt => {
+      const executor = completion.executors.find(({ operation_id }) => operation_id === attempt.identity.executor)
+      return writeRecord(directories, 'attempt', attempt.identity.id, { attempt, executor })
+    }),
     ...completion.components.map(({ id, evidence }) => writeRecord(directories, 'evidence', id, { evidence })),
   ])
   // The Proof last: whoever finds it finds everything that it refers to.
@@ -77,21 +80,34 @@ export interface StoredProof {
   readonly markdown: string
 }
 
-/** A Proof by its id, or `undefined` when it is not here or not readable. */
-export const readProofRecord = async (directories: Directories, proofId: string): Promise<StoredProof | undefined> => {
-  if (!/^[0-9a-f-]{36}$/.test(proofId)) return undefined
+interface RecordShapes {
+  readonly candidate: { readonly candidate: Candidate }
+  /** Records of an earlier version of this program lack the executor. */
+  readonly attempt: { readonly attempt: Attempt; readonly executor?: Executor }
+  readonly evidence: { readonly evidence: Evidence }
+  readonly proof: { readonly proof: StoredProof }
+}
+
+/** One record by kind and id, or `undefined` when it is not here, of another kind, or not readable. */
+export const readRecord = async <Kind extends keyof RecordShapes>(
+  directories: Directories,
+  kind: Kind,
+  id: string,
+): Promise<RecordShapes[Kind] | undefined> => {
+  if (!/^[0-9a-f-]{36}$/.test(id)) return undefined
   try {
-    const bytes = await readRegularFile(
-      join(adminFolder(directories, 'records'), `${proofId}.json`),
-      RECORD_LIMIT_BYTES,
-    )
+    const bytes = await readRegularFile(join(adminFolder(directories, 'records'), `${id}.json`), RECORD_LIMIT_BYTES)
     const record: unknown = bytes && JSON.parse(bytes.toString('utf8'))
     if (!record || violations('discern-records', record).length > 0) return undefined
-    return (record as { readonly proof?: StoredProof }).proof
+    return (record as { readonly kind: string }).kind === kind ? (record as RecordShapes[Kind]) : undefined
   } catch {
     return undefined
   }
 }
+
+/** A Proof by its id, or `undefined` when it is not here or not readable. */
+export const readProofRecord = async (directories: Directories, proofId: string): Promise<StoredProof | undefined> =>
+  (await readRecord(directories, 'proof', proofId))?.proof
 
 export interface Verdict {
   readonly sequence: number

@@ -91,6 +91,8 @@ export type AdminName = keyof typeof adminFiles
 export const adminFolders = {
   records: { path: 'discern/completion/records', scope: 'common' },
   verdicts: { path: 'discern/completion/verdicts', scope: 'common' },
+  /** One folder for each subject of attempts: which evidence stands for it. */
+  subjects: { path: 'discern/completion/subjects', scope: 'common' },
   sequence: { path: 'discern/completion/sequence', scope: 'common' },
   pending: { path: 'discern/completion/pending', scope: 'common' },
   artifacts: { path: 'discern/completion/artifacts', scope: 'common' },
