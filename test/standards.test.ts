@@ -1,2 +1,3 @@
 import './cases/standards-policy.ts'
+import './cases/standards-metrics.ts'
 import './cases/standards-ratchet.ts'
