@@ -125,3 +125,9 @@ export const LARGE_INDEX_BYTES = 1024 * 1024
 export const INPUTS_LIMIT_COUNT = 100_000
 /** Their contents in all. */
 export const INPUTS_LIMIT_BYTES = 256 * 1024 * 1024
+/** Newest commits that are shown of what a grant is about. */
+export const AHEAD_SHOWN_COUNT = 10
+/** Submissions whose obligations `queue` looks at; the others say so, and `--all` looks at every one (facts 10.5). */
+export const QUEUE_ROW_LIMIT_COUNT = 50
+/** Ignored files of a worktree that a retirement names; more are counted. */
+export const IGNORED_SHOWN_COUNT = 6

@@ -1,3 +1,4 @@
 import './cases/submission.ts'
 import './cases/grant.ts'
 import './cases/standing.ts'
+import './cases/grant-verb.ts'

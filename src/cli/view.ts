@@ -14,6 +14,7 @@ const views: Readonly<Record<string, () => Promise<{ readonly view: View }>>> = 
   doctor: () => import('./view/doctor.ts'),
   done: () => import('./view/done.ts'),
   evaluate: () => import('./view/evaluate.ts'),
+  grant: () => import('./view/grant.ts'),
   notes: () => import('./view/notes.ts'),
   prepare: () => import('./view/prepare.ts'),
   refresh: () => import('./view/refresh.ts'),

@@ -160,6 +160,22 @@ export const commands: readonly Command[] = [
     readOnly: true,
     summary: 'the questions that govern here, and what this change owes',
     description:
+  {
+    name: 'grant',
+    group: 'work',
+    readOnly: false,
+    summary: 'allow the next landing of this branch beforehand',
+    description:
+      "The owner's act: a yes at the terminal, or --confirmed. It names the branch that is checked out, is spent by its next landing and by no other, and never covers a variance, a proposed limit, a stop whose condition could not be decided, or a later landing.",
+    flags: [
+      { name: 'confirmed', summary: 'the owner said yes in this conversation' },
+      { name: 'show', summary: 'say whether this branch has a grant' },
+      { name: 'revoke', summary: 'take the grant of this branch back' },
+      dryRun,
+    ],
+    examples: ['git discern grant --dry-run', 'git discern grant --confirmed', 'git discern grant --revoke'],
+    load: () => import('./grant.ts'),
+  },
       'Shows the checkpoints of the trunk, what makes each fire, whether it would fire for this change, committed or not, and the state of its question and declaration. Runs no condition and writes nothing.',
     flags: [],
     examples: ['git discern checkpoints', 'git discern checkpoints --json'],
