@@ -173,6 +173,50 @@ export const refusals = {
     d => `the recorded questions and declarations in ${d.path} cannot be used: ${d.reason}`,
     d => [d.next],
   ),
+  unknown_standard: row<{ name: string; among: readonly string[]; nearest?: string | undefined }>(
+    1,
+    d =>
+      `there is no standard ${JSON.stringify(d.name)}${d.nearest ? `; did you mean "${d.nearest}"?` : d.among.length > 0 ? `; there is ${few(d.among)}` : '; discern.toml has no [standards]'}`,
+    d => [d.nearest ? `git discern standards ${d.nearest}` : 'git discern standards'],
+  ),
+  pin_failed: row<{ problem: string; next: string }>(
+    1,
+    d => `no limit was tightened: ${d.problem}`,
+    d => [d.next],
+  ),
+  proposal_failed: row<{ standard: string; problem: string; next: string }>(
+    1,
+    d => `no other limit was proposed for ${d.standard}: ${d.problem}`,
+    d => [d.next],
+  ),
+  proposal_stale: row<{ standards: readonly string[]; problem: string }>(
+    1,
+    d => `the Proof does not speak of the limits that are proposed now (${few(d.standards)}): ${d.problem}`,
+    () => ['git discern done'],
+  ),
+  awaiting_standard_approval: row<{
+    proposals: readonly {
+      readonly standard: string
+      readonly from: number
+      readonly to: number
+      readonly reason: string
+      readonly token: string
+    }[]
+    unknown: readonly string[]
+  }>(
+    1,
+    d =>
+      d.proposals.length > 0
+        ? `landing needs the owner's approval of ${d.proposals.length === 1 ? 'a limit' : `${d.proposals.length} limits`}: ${d.proposals.map(p => `${p.standard} ${p.from} -> ${p.to} (${p.reason})`).join('; ')}${d.unknown.length > 0 ? `; nothing awaits the approval ${few(d.unknown)}` : ''}`
+        : `nothing awaits the approval ${few(d.unknown)}`,
+    d =>
+      d.proposals.length > 0
+        ? [
+            `ask the owner; after a yes: git discern accept --confirmed ${d.proposals.map(p => `--approve-standard ${p.token}`).join(' ')}`,
+            `after a no: restore ${d.proposals.map(p => `the limit ${p.from} of ${p.standard}`).join(' and ')} in discern.toml, commit, and run: git discern done`,
+          ]
+        : ['git discern accept --confirmed'],
+  ),
   hooks_not_installed: row<{ reason: string; choices: readonly [string, ...string[]] }>(
     3,
     d => `everything but the hooks is set up: ${d.reason}`,

@@ -17,7 +17,7 @@ interface Directories {
 
 /** How one such file is laid out and what a record in it looks like. */
 export interface BranchStore<Item> {
-  readonly file: 'submission' | 'effort-grant'
+  readonly file: 'submission' | 'effort-grant' | 'standard-limit-proposals'
   /** The member that holds the records. */
   readonly field: string
   /** A record as it was parsed, or `undefined` when it is none. */

@@ -63,7 +63,8 @@ describe('a metric', () => {
   it('is read back as it was printed, wherever it stands', () => {
     fc.assert(
       fc.property(
-        fc.double({ noDefaultInfinity: true, noNaN: true }),
+        // The text of -0 is that of 0.
+        fc.double({ noDefaultInfinity: true, noNaN: true }).map(value => value + 0),
         fc.array(fc.stringMatching(/^[ -~]*$/)),
         fc.array(fc.stringMatching(/^[ -~]*$/)),
         (value, before, after) => {
