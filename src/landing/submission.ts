@@ -137,7 +137,9 @@ export const worktreePlaces = async (
   const { gitDir, commonDir, topLevel } = repository
   const main: WorktreePlace = {
     gitDir: commonDir,
-    topLevel: gitDir === commonDir ? topLevel : basename(commonDir) === '.git' ? dirname(commonDir) : undefined,
+    topLevel:
+      (gitDir === commonDir ? topLevel : undefined) ??
+      (basename(commonDir) === '.git' ? dirname(commonDir) : undefined),
     linked: false,
     locked: false,
   }

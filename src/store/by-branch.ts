@@ -68,6 +68,25 @@ const readRaw = async <Item>(
   }
 }
 
+/** The branches that such a file has any record of, sound or not. Never throws. */
+export const namedBranches = async (
+  directories: Directories,
+  file: BranchStore<unknown>['file'],
+): Promise<{ readonly known: readonly string[] } | { readonly unavailable: string }> => {
+  const read = await readAdmin(directories, file)
+  switch (read.status) {
+    case 'missing':
+      return { known: [] }
+    case 'ok':
+      return { known: Object.values(read.value).flatMap(records => (isMembers(records) ? Object.keys(records) : [])) }
+    case 'newer':
+      return { unavailable: `it was written by a newer git discern (format ${read.version})` }
+    case 'invalid':
+    case 'unavailable':
+      return { unavailable: read.reason }
+  }
+}
+
 /** The record of one branch. Refuses with `store_newer` or `store_unreadable`: what bears authority is never guessed. */
 export const readBranch = async <Item>(
   directories: Directories,
