@@ -147,6 +147,23 @@ export const refusals = {
     d => d.problem,
     d => [d.next],
   ),
+  update_stopped: row<{
+    operation: 'merge' | 'rebase'
+    source: string
+    branch: string
+    paths: readonly string[]
+    reason: string
+  }>(
+    1,
+    d =>
+      d.paths.length > 0
+        ? `the ${d.operation} of ${d.branch} with ${d.source} stopped at ${d.paths.length === 1 ? 'a conflict' : 'conflicts'}: ${few(d.paths)}`
+        : `the ${d.operation} of ${d.branch} with ${d.source} stopped before its commit: ${d.reason}`,
+    d => [
+      `${d.paths.length > 0 ? 'resolve and git add them' : 'put that right'}, then: git ${d.operation} --continue && git discern done`,
+      `or take it back: git ${d.operation} --abort`,
+    ],
+  ),
   partial_acceptance: row<{ problem: string; next: string }>(
     1,
     d => `the landing stands, but ${d.problem}`,

@@ -131,3 +131,5 @@ export const AHEAD_SHOWN_COUNT = 10
 export const QUEUE_ROW_LIMIT_COUNT = 50
 /** Ignored files of a worktree that a retirement names; more are counted. */
 export const IGNORED_SHOWN_COUNT = 6
+/** The end of what a git command of the user's printed, kept for the message when it fails. */
+export const USER_OUTPUT_KEPT_BYTES = 64 * 1024

@@ -67,6 +67,8 @@ export type AdvisoryKind =
   | 'gate-output-incomplete'
   | 'gate-process-alive'
   | 'trunk-checkout-behind'
+  | 'standards-limits-unverified'
+  | 'trunk-behind-remote'
 
 /** Something true that is not a failure: what was seen, and what to do about it. */
 export interface Advisory {

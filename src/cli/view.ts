@@ -20,6 +20,7 @@ const views: Readonly<Record<string, () => Promise<{ readonly view: View }>>> = 
   refresh: () => import('./view/refresh.ts'),
   setup: () => import('./view/setup.ts'),
   status: () => import('./view/status.ts'),
+  update: () => import('./view/update.ts'),
 }
 
 /** The blocks of a result, with its advisories and hints last. */

@@ -144,7 +144,7 @@ export const commands: readonly Command[] = [
     load: () => import('./accept.ts'),
   },
   {
-    name: 'prepare',
+    name: 'update',
     group: 'work',
     readOnly: false,
     summary: 'fix, regenerate and check; say what will be asked',

@@ -3,8 +3,9 @@
  * past the cap throw. Bytes in, bytes out.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { Refusal, reasonOf } from '../errors.ts'
-import { GIT_CALL_LIMIT_MS, GIT_OUTPUT_LIMIT_BYTES } from '../limits.ts'
+import { constants } from 'node:os'
+import { Interrupted, Refusal, reasonOf } from '../errors.ts'
+import { GIT_CALL_LIMIT_MS, GIT_OUTPUT_LIMIT_BYTES, JOB_DRAIN_LIMIT_MS, USER_OUTPUT_KEPT_BYTES } from '../limits.ts'
 
 /** Where git runs and with which environment; made once per repository by `openRepository`. */
 export interface Place {
@@ -175,6 +176,56 @@ export const gitPrefix = async (
       const stdout = Buffer.concat(out).subarray(0, limitBytes)
       resolve({ exitCode: code ?? 128, stdout, stderrBytes, more: size > limitBytes })
     })
+  })
+
+export interface UserRun {
+  /** 128 and the number of the signal that ended it, as a shell would say. */
+  readonly exitCode: number
+  /** The end of what it and its hooks printed, both streams; for messages only (case 78). */
+  readonly output: string
+}
+
+/**
+ * Runs a git command of the user's, as if it had been typed where they stand: their whole environment, their hooks, identity,
+ * signing and editor. No limit in time, since all of those may take theirs. An interruption is handed on to git, which leaves
+ * its own state; a process that a hook left behind is not waited for. Standard input is empty.
+ */
+export const gitAsUser = (
+  cwd: string,
+  env: Readonly<Record<string, string | undefined>>,
+  args: readonly string[],
+  { signal, onOutput }: { readonly signal: AbortSignal; readonly onOutput: (bytes: Buffer) => void },
+): Promise<UserRun> =>
+  new Promise((resolve, reject) => {
+    const child = spawn('git', [...args], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true })
+    let kept = Buffer.alloc(0)
+    const collect = (chunk: Buffer): void => {
+      kept = Buffer.concat([kept, chunk]).subarray(-USER_OUTPUT_KEPT_BYTES)
+      onOutput(chunk)
+    }
+    child.stdout.on('data', collect)
+    child.stderr.on('data', collect)
+    const hand = (): void => {
+      child.kill(signal.reason instanceof Interrupted ? signal.reason.signal : 'SIGTERM')
+    }
+    if (signal.aborted) hand()
+    signal.addEventListener('abort', hand, { once: true })
+    let drain: NodeJS.Timeout | undefined
+    const end = (code: number | null, ended: NodeJS.Signals | null): void => {
+      clearTimeout(drain)
+      signal.removeEventListener('abort', hand)
+      child.stdout.destroy()
+      child.stderr.destroy()
+      resolve({ exitCode: code ?? 128 + (constants.signals[ended ?? 'SIGTERM'] ?? 15), output: kept.toString('utf8') })
+    }
+    child.on('error', error => {
+      signal.removeEventListener('abort', hand)
+      reject(new Refusal('git_unavailable', { reason: reasonOf(error) }))
+    })
+    child.on('exit', (code, ended) => {
+      drain = setTimeout(() => end(code, ended), JOB_DRAIN_LIMIT_MS)
+    })
+    child.on('close', end)
   })
 
 /** Starts a git that is talked to for longer than one question, such as `cat-file --batch`. */

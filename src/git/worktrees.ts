@@ -56,6 +56,12 @@ export const listUntracked = async (place: Place): Promise<readonly string[]> =>
   return splitNul(await gitOutput(place, args)).map(decodePath)
 }
 
+/** Paths with an unresolved conflict, each once. One git process. */
+export const listUnmerged = async (place: Place): Promise<readonly string[]> => {
+  const records = splitNul(await gitOutput(place, ['ls-files', '--unmerged', '-z']))
+  return [...new Set(records.map(record => decodePath(record.subarray(record.indexOf(9) + 1))))]
+}
+
 const parseState = (output: Buffer): WorktreeState => {
   const tracked: string[] = []
   const untracked: string[] = []
