@@ -147,19 +147,17 @@ export const commands: readonly Command[] = [
     name: 'update',
     group: 'work',
     readOnly: false,
-    summary: 'fix, regenerate and check; say what will be asked',
+    summary: 'bring the trunk into this branch',
     description:
-      'Runs the fix jobs, the generators and the check jobs on the tree as it is, uncommitted changes included, and lists the obligations of the checkpoints as advice. No tests, no build, no Proof; it may edit files.',
-    flags: [],
-    examples: ['git discern prepare'],
-    load: () => import('./prepare.ts'),
+      'Runs your own git merge, or git rebase with --rebase, with your environment, hooks, signing and identity. Needs a branch of its own without uncommitted changes to tracked files. A conflict is left as git leaves it, with the two ways on. Afterwards the Proof is that of the old commit: run done again.',
+    flags: [
+      { name: 'rebase', summary: 'put the commits of this branch on top of the trunk instead of merging' },
+      { name: 'from', value: 'revision', summary: 'bring this in instead of the local trunk' },
+      dryRun,
+    ],
+    examples: ['git discern update', 'git discern update --rebase', 'git discern update --from origin/main'],
+    load: () => import('./update.ts'),
   },
-  {
-    name: 'checkpoints',
-    group: 'inspect',
-    readOnly: true,
-    summary: 'the questions that govern here, and what this change owes',
-    description:
   {
     name: 'grant',
     group: 'work',
@@ -176,6 +174,23 @@ export const commands: readonly Command[] = [
     examples: ['git discern grant --dry-run', 'git discern grant --confirmed', 'git discern grant --revoke'],
     load: () => import('./grant.ts'),
   },
+  {
+    name: 'prepare',
+    group: 'work',
+    readOnly: false,
+    summary: 'fix, regenerate and check; say what will be asked',
+    description:
+      'Runs the fix jobs, the generators and the check jobs on the tree as it is, uncommitted changes included, and lists the obligations of the checkpoints as advice. No tests, no build, no Proof; it may edit files.',
+    flags: [],
+    examples: ['git discern prepare'],
+    load: () => import('./prepare.ts'),
+  },
+  {
+    name: 'checkpoints',
+    group: 'inspect',
+    readOnly: true,
+    summary: 'the questions that govern here, and what this change owes',
+    description:
       'Shows the checkpoints of the trunk, what makes each fire, whether it would fire for this change, committed or not, and the state of its question and declaration. Runs no condition and writes nothing.',
     flags: [],
     examples: ['git discern checkpoints', 'git discern checkpoints --json'],
