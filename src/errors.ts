@@ -132,9 +132,9 @@ export const refusals = {
     d => `the Proof at ${d.head} is a CI report; a report cannot land`,
     () => ['git discern done'],
   ),
-  awaiting_consent: row<{ branch: string; trunk: string; command: string }>(
+  awaiting_consent: row<{ branch: string; trunk: string; command: string; why?: string | undefined }>(
     1,
-    d => `landing ${d.branch} on ${d.trunk} needs the owner's consent`,
+    d => `landing ${d.branch} on ${d.trunk} needs the owner's consent${d.why ? `: ${d.why}` : ''}`,
     d => [`ask the owner; after a yes: ${d.command}`],
   ),
   trunk_moved: row<{ trunk: string; expected: string; found: string; next: string }>(

@@ -1,1 +1,2 @@
 import './cases/landing.ts'
+import './cases/landing-consent.ts'

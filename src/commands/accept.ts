@@ -1,114 +1,144 @@
 /** `git discern accept`: land the proven commit (facts 10.1), or finish a landing that was interrupted (10.5). */
-import { evidenceOf, readQuestions } from '../checkpoint/question-store.ts'
+import type { Preflight } from '../checkpoint/preflight.ts'
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
-import { displayPath } from '../git/path.ts'
 import { isAncestor, shortBranch } from '../git/refs.ts'
 import { settleAuthority } from '../landing/authority.ts'
-import { obtainConsent } from '../landing/consent.ts'
-import {
-  type Journal,
-  keepPendingNote,
-  pendingNotes,
-  readJournal,
-  retireJournal,
-  settlePendingNote,
-  writeJournal,
-} from '../landing/journal.ts'
-import {
-  type LandingPlan,
-  performTransition,
-  planLanding,
-  recoverCheckout,
-  retireMarkers,
-  transitionHappened,
-} from '../landing/transition.ts'
+import { awaitingConsent, type Consent, type ConsentRequest, coveringGrant, obtainConsent } from '../landing/consent.ts'
+import { claimGrant, readGrant } from '../landing/grant.ts'
+import { type Journal, readJournal, writeJournal } from '../landing/journal.ts'
+import { standingGrant } from '../landing/standing.ts'
+import { allSubmissions } from '../landing/submission.ts'
+import { type LandingPlan, performTransition, planLanding } from '../landing/transition.ts'
+import { sameVariances, settleVariances, unmetDeclarations } from '../landing/variance.ts'
+import { readCommittedConfiguration } from '../policy/read.ts'
+import type { Variance } from '../proof/claim.ts'
 import { abbreviate } from '../proof/envelope.ts'
-import { type CompleteMarker, completeMarker, inspectMarker, refuseNewerMarker } from '../proof/marker.ts'
-import { type NoteWrite, recordProofNote } from '../proof/note.ts'
 import { presentLanding } from '../proof/page.ts'
-import { newestVerdict } from '../proof/records.ts'
-import { type MappingResult, reconcileMapping, trackingRefs } from '../proof/remote.ts'
-import type { Advisory, Result } from '../result.ts'
+import type { Result } from '../result.ts'
 import { withLock } from '../store/lock.ts'
-import { acceptHint, publicationCommands } from './advise.ts'
+import { abandon, recover, settle } from './accept-settle.ts'
+import { findSubmission, type Subject, subjectHere, subjectOf } from './accept-subject.ts'
+import { acceptHint } from './advise.ts'
 import type { Call } from './call.ts'
 import { checkpointsData, lookAtCheckpoints } from './owed.ts'
-import { type Effort, readSituation, requireEffort, type Situation } from './situation.ts'
+import { readSituation, requireEffort, type Situation } from './situation.ts'
 
 const VERB = 'accept'
 
+/** What the owner said with this call. */
+interface Word {
+  readonly confirmed: boolean
+  readonly variances: readonly string[]
+  /** `--target` as it was typed, for the commands that are shown. */
+  readonly target: string | undefined
+}
+
 export const run = async (context: Context, call: Call): Promise<Result> => {
-  const situation = await readSituation(context)
+  const { variance, target, confirmed } = call.flags
+  const word: Word = {
+    confirmed: confirmed === true,
+    variances: Array.isArray(variance) ? variance : [],
+    target: typeof target === 'string' ? target : undefined,
+  }
   const dryRun = call.flags['dry-run'] === true
-  const confirmed = call.flags['confirmed'] === true
-  if (dryRun) return preview(await requireEffort(situation, VERB))
+  if (call.flags['all-ready'] === true) {
+    refuseWithAllReady(word)
+    return landAllReady(context, dryRun)
+  }
+  const situation = await readSituation(context)
+  if (word.target !== undefined) {
+    const row = await findSubmission(situation, word.target)
+    if (dryRun) return preview(await subjectOf(situation, row), word)
+    return landSubmission(context, situation, row, word)
+  }
+  if (dryRun) return preview(await subjectHere(await requireEffort(situation, VERB)), word)
   return withLock(context, situation.worktree, 'accept', VERB, async () => {
     const recovered = await recover(context, situation)
-    if (recovered) return recovered
-    return land(context, await requireEffort(situation, VERB), confirmed)
+    return recovered ?? land(context, await subjectHere(await requireEffort(situation, VERB)), word)
   })
 }
 
-/** The honoured, complete, strict marker of the checkout, or a refusal that says what is missing (facts 10.1 step 3). */
-const provenMarker = async (effort: Effort): Promise<CompleteMarker> => {
-  const dirty = [...effort.state.tracked, ...effort.state.untracked]
-  const evidence = evidenceOf(await readQuestions(effort.worktree, effort.branch))
-  const inspection = await inspectMarker(effort.worktree, {
-    head: effort.head,
-    dirty,
-    evidence: 'known' in evidence ? evidence.known : undefined,
+/** Each landing of several needs permission of its own, which one word in a conversation cannot name. */
+const refuseWithAllReady = ({ confirmed, variances, target }: Word): void => {
+  const stray = confirmed
+    ? 'confirmed'
+    : variances.length > 0
+      ? 'variance'
+      : target !== undefined
+        ? 'target'
+        : undefined
+  if (stray === undefined) return
+  throw new Refusal('invalid_arguments', {
+    problem: `accept: --all-ready lands what is authorized already, and takes no --${stray}`,
+    usage:
+      stray === 'target' ? 'git discern accept --target <branch>' : `git discern accept --target <branch> --${stray}`,
   })
-  refuseNewerMarker(effort.worktree, inspection)
-  const next = 'git discern done'
-  switch (inspection.status) {
-    case 'dirty':
-      throw new Refusal('dirty_worktree', { paths: inspection.paths.map(displayPath) })
-    case 'report_only':
-      throw new Refusal('report_only_proof', { head: abbreviate(effort.head) })
-    case 'stale':
-      throw new Refusal('incomplete', {
-        problem: `the Proof here is for ${abbreviate(inspection.head)}, and ${shortBranch(effort.branch)} is at ${abbreviate(effort.head)}: ${inspection.reason}`,
-        next,
-      })
-    case 'unavailable':
-    case 'read_failed':
-      throw new Refusal('incomplete', {
-        problem: `the Proof of this worktree cannot be read: ${inspection.reason}`,
-        next,
-      })
-    case 'missing':
-    case 'newer':
-      throw new Refusal('incomplete', { problem: `${abbreviate(effort.head)} has no Proof yet`, next })
-    case 'honored': {
-      const marker = completeMarker(inspection.marker)
-      if (!marker)
-        throw new Refusal('incomplete', { problem: 'the Proof here lacks evidence that a landing needs', next })
-      const verdict = await newestVerdict(effort.worktree, effort.head)
-      if (verdict && verdict.proofId !== marker.completion.proof_id) {
-        throw new Refusal('incomplete', {
-          problem: `a later run of the gate superseded the Proof of ${abbreviate(effort.head)}`,
-          next,
-        })
+}
+
+type Row = Awaited<ReturnType<typeof findSubmission>>
+
+/** Lands another branch under the lock of the worktree that proved it, whose journal and marker ref these are. */
+const landSubmission = async (context: Context, situation: Situation, row: Row, word: Word): Promise<Result> => {
+  const { effort } = await subjectOf(situation, row)
+  return withLock(context, effort.worktree, 'accept', VERB, async () => {
+    const recovered = await recover(context, { ...situation, worktree: effort.worktree, state: effort.state })
+    return recovered ?? land(context, await subjectOf(situation, row), word)
+  })
+}
+
+/**
+ * Lands one after another what is a fast-forward and authorized by a grant, and says of each other one why it waits. Nobody is
+ * asked at the terminal. The trunk is read again before each, since each landing moves it.
+ */
+const landAllReady = async (context: Context, dryRun: boolean): Promise<Result> => {
+  const silent: Context = { ...context, confirm: undefined }
+  const landed: object[] = []
+  const waiting: object[] = []
+  const word: Word = { confirmed: false, variances: [], target: undefined }
+  const first = await readSituation(context)
+  for (const row of await allSubmissions(first.worktree)) {
+    const name = 'submission' in row ? shortBranch(row.submission.branch) : row.branch && shortBranch(row.branch)
+    const branch = name ?? row.place.gitDir
+    try {
+      const situation = landed.length === 0 ? first : await readSituation(context)
+      const own: Word = { ...word, target: branch }
+      if (dryRun) {
+        const prepared = await prepare(await subjectOf(situation, row), own)
+        const request = await consentRequest(prepared, own)
+        if (!coveringGrant(request)) throw awaitingConsent(request)
+        landed.push({ branch, commit: prepared.plan.target, dry_run: true })
+        continue
       }
-      return marker
+      const result = await landSubmission(silent, situation, row, own)
+      const { commit, consent, proof_note } = result.data as Readonly<Record<string, unknown>>
+      landed.push({ branch, commit, consent, proof_note })
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      waiting.push({ branch, error: error.slug, message: error.message, hints: [...error.next] })
     }
   }
+  return { ok: true, verb: VERB, ...(dryRun ? { dry_run: true } : {}), data: { landed, waiting } }
 }
 
 const again = (trunk: string): string => `git merge ${trunk} && git discern done && git discern accept --confirmed`
 
+interface Prepared extends Subject {
+  readonly plan: LandingPlan
+  readonly variances: readonly Variance[]
+}
+
 /** Everything that can refuse, before consent is asked for and before anything moves. */
-const prepare = async (effort: Effort): Promise<{ readonly marker: CompleteMarker; readonly plan: LandingPlan }> => {
+const prepare = async (subject: Subject, word: Word): Promise<Prepared> => {
+  const { effort, proof } = subject
   const { worktree, trunk, head, branch, predecessor } = effort
   if (head === predecessor || (await isAncestor(worktree, head, predecessor)) === true) {
     throw new Refusal('nothing_to_prove', { branch: shortBranch(branch), trunk: trunk.name })
   }
-  const marker = await provenMarker(effort)
-  const { candidate } = marker.proof.claim.completion
-  if (candidate.source.branch !== branch || marker.proof.claim.trunk !== trunk.name) {
+  const { candidate } = proof.claim.completion
+  if (candidate.source.branch !== branch || proof.claim.trunk !== trunk.name) {
     throw new Refusal('incomplete', {
-      problem: `the Proof was made for ${shortBranch(candidate.source.branch)} on ${marker.proof.claim.trunk}`,
+      problem: `the Proof was made for ${shortBranch(candidate.source.branch)} on ${proof.claim.trunk}`,
       next: 'git discern done',
     })
   }
@@ -117,37 +147,80 @@ const prepare = async (effort: Effort): Promise<{ readonly marker: CompleteMarke
     { trunk: trunk.target, expected: candidate.predecessor, target: candidate.head },
     again(trunk.name),
   )
-  await requireAnswers(effort)
-  return { marker, plan }
+  const owed = await requireAnswers(subject)
+  const variances = settleVariances(owed, word.variances, word.confirmed, checkpointsData(predecessor, owed))
+  return { ...subject, plan, variances }
 }
 
-/**
- * No question may be open when the trunk moves, and what is declared unmet lands only with the owner's variance, which no
- * `--confirmed` implies (facts 10.1 steps 7 and 8). Uncertainty never blocks here: it travels in the Proof as a drop.
- */
-const requireAnswers = async ({ worktree, branch, head, predecessor }: Effort): Promise<void> => {
-  const scope = { kind: 'commit', commit: head } as const
-  const owed = await lookAtCheckpoints({ worktree, branch, policy: predecessor, base: predecessor, scope })
-  const ids = (words: readonly string[]): readonly string[] =>
-    owed.checkpoints.filter(({ obligation }) => words.includes(obligation)).map(({ definition }) => definition.id)
+/** No question may be open when the trunk moves (facts 10.1 step 7). Uncertainty never blocks: it travels in the Proof as a drop. */
+const requireAnswers = async ({ effort }: Subject): Promise<Preflight> => {
+  const { predecessor } = effort
+  const owed = await lookAgain(effort)
+  const [open, ...alsoOpen] = owed.checkpoints
+    .filter(({ obligation }) => ['awaiting_declaration', 'reopened', 'will_open'].includes(obligation))
+    .map(({ definition }) => definition.id)
+  if (open === undefined) return owed
   const data = checkpointsData(predecessor, owed)
-  const [open, ...alsoOpen] = ids(['awaiting_declaration', 'reopened', 'will_open'])
-  if (open !== undefined) throw new Refusal('awaiting_declaration', { checkpoints: [open, ...alsoOpen] }, { data })
-  const [unmet, ...alsoUnmet] = ids(['declared_unmet'])
-  if (unmet !== undefined) throw new Refusal('awaiting_variance', { checkpoints: [unmet, ...alsoUnmet] }, { data })
+  throw new Refusal('awaiting_declaration', { checkpoints: [open, ...alsoOpen] }, { data })
 }
 
-const summaryOf = (effort: Effort, { proof }: CompleteMarker): readonly string[] => {
+const lookAgain = ({ worktree, branch, head, predecessor }: Subject['effort']): Promise<Preflight> =>
+  lookAtCheckpoints({
+    worktree,
+    branch,
+    policy: predecessor,
+    base: predecessor,
+    scope: { kind: 'commit', commit: head },
+  })
+
+const summaryOf = ({ effort, proof, variances }: Prepared): readonly string[] => {
   const { claim } = proof
   return [
     `${shortBranch(effort.branch)} at ${claim.head} lands on ${effort.trunk.name} (now ${abbreviate(effort.predecessor)})`,
     `${claim.files_total} ${claim.files_total === 1 ? 'file' : 'files'}, +${claim.insertions} -${claim.deletions}; ${claim.completion.components.length} passed`,
+    ...variances.map(({ checkpoint, why }) => `variance for ${checkpoint}, declared unmet: ${why}`),
   ]
 }
 
-const preview = async (effort: Effort): Promise<Result> => {
-  const { marker, plan } = await prepare(effort)
+/** What the owner's grants say about this landing. Reads the trunk's own configuration, never the branch's. */
+const consentRequest = async (prepared: Prepared, word: Word): Promise<ConsentRequest> => {
+  const { effort, proof, plan, variances } = prepared
+  const { worktree, branch, trunk } = effort
+  const governing = await readCommittedConfiguration(worktree, plan.expected)
+  const isIndeterminate = (proof.claim.checkpoint_drops ?? []).some(
+    ({ reason, mode }) => reason.startsWith('when_') && mode === 'stop',
+  )
+  const barred =
+    variances.length > 0
+      ? 'a variance'
+      : isIndeterminate
+        ? 'a checkpoint whose condition could not be decided'
+        : (proof.claim.standard_proposals ?? []).length > 0
+          ? 'a proposed limit'
+          : undefined
+  return {
+    confirmed: word.confirmed,
+    branch: shortBranch(branch),
+    trunk: trunk.name,
+    summary: summaryOf(prepared),
+    command: `git discern accept ${word.target === undefined ? '' : `--target ${word.target} `}--confirmed`,
+    barred,
+    standing:
+      governing.status === 'ok'
+        ? standingGrant({
+            configuration: governing.configuration,
+            changedPaths: plan.change.map(({ path }) => path),
+          })
+        : { covered: false, reason: `the configuration of ${trunk.name} cannot be used`, warnings: [] },
+    grant: await readGrant(worktree, branch),
+  }
+}
+
+const preview = async (subject: Subject, word: Word): Promise<Result> => {
+  const prepared = await prepare(subject, word)
+  const { effort, plan } = prepared
   const journal = await readJournal(effort.worktree)
+  const granted = coveringGrant(await consentRequest(prepared, word))
   return {
     ok: true,
     verb: VERB,
@@ -168,23 +241,33 @@ const preview = async (effort: Effort): Promise<Result> => {
       trunk: effort.trunk.name,
       expected_trunk: plan.expected,
       target: plan.target,
-      consent_needed: true,
+      consent_needed: granted === undefined,
+      ...(granted ? { consent: consentData(granted) } : {}),
       recovery_pending: journal !== undefined,
-      summary: summaryOf(effort, marker),
+      summary: summaryOf(prepared),
     },
-    hints: [acceptHint],
+    hints: [granted ? 'git discern accept' : acceptHint],
   }
 }
 
-const land = async (context: Context, effort: Effort, confirmed: boolean): Promise<Result> => {
+const consentData = (consent: Consent): { readonly source: string; readonly scopes?: readonly string[] } =>
+  consent.source === 'standing-grant' ? { source: consent.source, scopes: consent.scopes } : { source: consent.source }
+
+const CONSENT_WORDS: Readonly<Record<Consent['source'], string>> = {
+  conversation: 'conversation',
+  'effort-grant': 'effort grant',
+  'standing-grant': 'standing grant',
+}
+
+const consentWords = (consent: Consent): string =>
+  `${CONSENT_WORDS[consent.source]}${consent.source === 'standing-grant' ? ` (${consent.scopes.join(', ')})` : ''}`
+
+const land = async (context: Context, subject: Subject, word: Word): Promise<Result> => {
+  const prepared = await prepare(subject, word)
+  const { effort, proof, plan, variances } = prepared
   const { worktree, trunk, branch } = effort
-  const { marker, plan } = await prepare(effort)
-  const consent = await obtainConsent(context, {
-    confirmed,
-    branch: shortBranch(branch),
-    trunk: trunk.name,
-    summary: summaryOf(effort, marker),
-  })
+  const request = await consentRequest(prepared, word)
+  const consent = await obtainConsent(context, request)
   const id = context.uuid()
   const journal: Journal = {
     id,
@@ -193,21 +276,39 @@ const land = async (context: Context, effort: Effort, confirmed: boolean): Promi
     expected_trunk: plan.expected,
     target: plan.target,
     main_repo: plan.checkout?.topLevel ?? null,
-    effort_claim: null,
+    effort_claim: consent.source === 'effort-grant' ? consent.grant.id : null,
     acceptance: {
-      authority: settleAuthority(context, marker.proof.claim.completion, consent.source, id),
-      consent: { source: consent.source },
-      variances: [],
+      authority: settleAuthority(context, proof.claim.completion, consent, id),
+      consent: consentData(consent),
+      variances,
       standard_proposals: [],
     },
-    claim: marker.proof.claim,
-    presentation: presentLanding({ line: marker.proof.line, markdown: marker.proof.markdown }, consent.source),
+    claim: proof.claim,
+    presentation: presentLanding(
+      { line: proof.line, markdown: proof.markdown },
+      { consent: consentWords(consent), variances: variances.map(({ checkpoint }) => checkpoint) },
+    ),
+  }
+  // A grant is taken before the journal says so, and given back by whatever ends this landing before the trunk moved.
+  if (consent.source === 'effort-grant') {
+    const claimed = await claimGrant(context, worktree, branch, id)
+    if (claimed?.id !== consent.grant.id) {
+      await abandon(context, worktree, id)
+      throw awaitingConsent({ ...request, grant: undefined })
+    }
+  }
+  // What the owner allowed is compared again just before the transition (facts 10.2).
+  if (variances.length > 0 && !sameVariances(variances, unmetDeclarations(await lookAgain(effort)))) {
+    throw new Refusal('incomplete', {
+      problem: 'the declarations changed while the landing was prepared; nothing was landed',
+      next: 'git discern done',
+    })
   }
   await writeJournal(worktree, journal)
   const transition = await performTransition(worktree, plan, journal)
   switch (transition.kind) {
     case 'moved':
-      await retireJournal(worktree)
+      await abandon(context, worktree, id)
       throw new Refusal('trunk_moved', {
         trunk: trunk.name,
         expected: plan.expected,
@@ -216,7 +317,7 @@ const land = async (context: Context, effort: Effort, confirmed: boolean): Promi
       })
     case 'checkout-failed':
       if (transition.rolledBack) {
-        await retireJournal(worktree)
+        await abandon(context, worktree, id)
         throw new Refusal('conflict', {
           problem: `the checkout ${plan.checkout?.topLevel} could not follow, so nothing was landed: ${transition.reason}`,
           next: `look at it, then try again: git -C ${plan.checkout?.topLevel} status`,
@@ -228,123 +329,5 @@ const land = async (context: Context, effort: Effort, confirmed: boolean): Promi
       })
     case 'landed':
       return settle(context, effort, journal, { recovered: false, checkoutProblem: undefined })
-  }
-}
-
-interface Recovery {
-  readonly recovered: boolean
-  readonly checkoutProblem: string | undefined
-}
-
-/** After the trunk moved: mapping, note, then the journal. Nothing here can undo the landing (facts 10.5). */
-const settle = async (
-  context: Context,
-  situation: Situation,
-  journal: Journal,
-  recovery: Recovery,
-): Promise<Result> => {
-  const { worktree, trunk } = situation
-  const fetch = await reconcileFetch(situation)
-  await keepPendingNote(worktree, journal)
-  if (recovery.checkoutProblem === undefined) {
-    await retireJournal(worktree)
-    await retireMarkers(worktree)
-  }
-  const write = await deliver(context, situation, journal)
-  const published = publicationCommands(situation.entries, trunk.name)
-  const result = {
-    verb: VERB,
-    data: {
-      landing: {
-        recovery_performed: recovery.recovered,
-        trunk_landed: true,
-        worktree_removed: false,
-        branch_deleted: false,
-      },
-      branch: shortBranch(journal.worktree_branch),
-      trunk: trunk.name,
-      commit: journal.target,
-      previous: journal.expected_trunk,
-      consent: journal.acceptance.consent,
-      proof: { line: journal.presentation.line, proof_id: journal.claim.completion.proof_id },
-      proof_note: { write, fetch },
-      ...(published ? { publication: published } : {}),
-    },
-    advisories: noteAdvisories(write, worktree.topLevel),
-  }
-  if (recovery.checkoutProblem !== undefined) {
-    const refusal = new Refusal('partial_acceptance', {
-      problem: `the checkout of ${trunk.name} could not be brought along: ${recovery.checkoutProblem}`,
-      next: `look at it: git -C ${journal.main_repo ?? worktree.topLevel} status; then run: git discern accept`,
-    })
-    return { ok: false, ...result, error: refusal.slug, message: refusal.message, hints: [...refusal.next] }
-  }
-  return { ok: true, ...result, hints: published ? [published.command] : [] }
-}
-
-const reconcileFetch = async ({ worktree, entries, configuration }: Situation): Promise<MappingResult> =>
-  reconcileMapping(worktree, entries, configuration?.repository.proofNotesMode ?? 'local', { removeWhenLocal: false })
-
-/** Writes the owed note of one landing; what stays owed is kept for the next try. */
-const deliver = async (context: Context, { worktree, entries }: Situation, journal: Journal): Promise<NoteWrite> => {
-  const write = await recordProofNote(context, worktree, trackingRefs(entries), {
-    subject: { commit: journal.target },
-    proof: journal.claim,
-    presentation: journal.presentation,
-    acceptance: journal.acceptance,
-  })
-  if (write.status === 'recorded' || write.status === 'already_present') await settlePendingNote(worktree, journal.id)
-  return write
-}
-
-const noteAdvisories = (write: NoteWrite, topLevel: string): readonly Advisory[] =>
-  write.status === 'record_failed'
-    ? [
-        {
-          kind: 'proof-recording-unavailable',
-          evidence: `the landing stands, but its Proof note was not recorded: ${write.reason ?? 'unknown'}`,
-          next_action: `git -C ${topLevel} discern accept`,
-        },
-      ]
-    : []
-
-/**
- * Finishes what an earlier call left: first the journal of this worktree, then every note still owed in this repository. A
- * result means that this invocation is over; `undefined` that a new landing may begin.
- */
-const recover = async (context: Context, situation: Situation): Promise<Result | undefined> => {
-  const { worktree } = situation
-  const journal = await readJournal(worktree)
-  // A marker without a journal was left between the last two steps of a finished landing.
-  if (!journal) await retireMarkers(worktree)
-  if (journal) {
-    if (await transitionHappened(worktree, journal.id)) {
-      const checkoutProblem = await recoverCheckout(worktree, journal)
-      return settle(context, situation, journal, { recovered: true, checkoutProblem })
-    }
-    await retireJournal(worktree)
-  }
-  const owed = await pendingNotes(worktree)
-  let last: { readonly journal: Journal; readonly write: NoteWrite } | undefined
-  for (const pending of owed) last = { journal: pending, write: await deliver(context, situation, pending) }
-  const mine = owed.some(pending => pending.target === situation.state.head)
-  if (!last || !mine) return undefined
-  const fetch = await reconcileFetch(situation)
-  const published = publicationCommands(situation.entries, situation.trunk.name)
-  return {
-    ok: true,
-    verb: VERB,
-    data: {
-      landing: { recovery_performed: true, trunk_landed: true, worktree_removed: false, branch_deleted: false },
-      branch: shortBranch(last.journal.worktree_branch),
-      trunk: situation.trunk.name,
-      commit: last.journal.target,
-      previous: last.journal.expected_trunk,
-      consent: last.journal.acceptance.consent,
-      proof_note: { write: last.write, fetch },
-      ...(published ? { publication: published } : {}),
-    },
-    advisories: noteAdvisories(last.write, worktree.topLevel),
-    hints: published ? [published.command] : [],
   }
 }

@@ -13,6 +13,7 @@ import { parseCommit } from '../git/objects.ts'
 import { displayPath } from '../git/path.ts'
 import { isAncestor, readRefs, shortBranch } from '../git/refs.ts'
 import { worktreeState } from '../git/worktrees.ts'
+import { recordSubmission } from '../landing/submission.ts'
 import { type GatePlan, planGate } from '../policy/jobs.ts'
 import { matchesAny } from '../policy/paths.ts'
 import { policyDigest, readCommittedConfiguration } from '../policy/read.ts'
@@ -209,6 +210,14 @@ const finish = async (context: Context, ready: Ready, rerun: boolean): Promise<R
   await recordVerdict(worktree, effort.head, { ...verdict, passed: true, proofId: proof.claim.completion.proof_id })
   const marker = await writeMarker(worktree, effort.head, proof, ready.evidence)
   await keepLastRun(ready, true)
+  const { completion } = proof.claim
+  await recordSubmission(context, worktree, {
+    ...completion.candidate.source,
+    proof: { candidate_id: completion.candidate_id, proof_id: completion.proof_id },
+    evidence: ready.evidence,
+    predecessor: effort.predecessor,
+    trunk: effort.trunk.target,
+  })
   if (marker.status === 'record_failed') {
     throw new Refusal('write_access', { path: `${worktree.gitDir}/discern/gate-proof`, reason: marker.reason })
   }

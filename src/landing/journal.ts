@@ -25,7 +25,8 @@ export interface Journal {
   readonly target: string
   /** Top level of the checkout that has the trunk, or `null` when none has. */
   readonly main_repo: string | null
-  readonly effort_claim: null
+  /** Id of the effort grant that this landing claimed; exactly when its consent is `effort-grant`. */
+  readonly effort_claim: string | null
   readonly acceptance: Acceptance
   readonly claim: ProofClaim
   readonly presentation: Presentation

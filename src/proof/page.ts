@@ -143,8 +143,17 @@ const pageOf = (input: PageInput): string => {
 /** Both renderings of a completed claim. */
 export const presentProof = (input: PageInput): Presentation => ({ line: lineOf(input), markdown: pageOf(input) })
 
-/** The same after the landing: the consent source is appended to line and page (facts 9.2). */
-export const presentLanding = (presentation: Presentation, consent: string): Presentation => ({
-  line: `${presentation.line} · landed with ${consent} consent`,
-  markdown: `${presentation.markdown}\nLanded with ${consent} consent.\n`,
-})
+/**
+ * The same after the landing: what waited for the owner is resolved, and the consent is appended to line and page (facts 9.2).
+ * `variances` are ids of checkpoints.
+ */
+export const presentLanding = (
+  presentation: Presentation,
+  { consent, variances }: { readonly consent: string; readonly variances: readonly string[] },
+): Presentation => {
+  const allowed = variances.map(id => markdownCode(id)).join(', ')
+  return {
+    line: `${presentation.line.replace(', owner variance required', ', owner variance authorized')} · landed with ${consent} consent`,
+    markdown: `${presentation.markdown}\nLanded with ${consent} consent.\n${allowed ? `\nThe owner authorized a variance for ${allowed}.\n` : ''}`,
+  }
+}

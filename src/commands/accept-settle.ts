@@ -1,0 +1,153 @@
+/** After the trunk moved, and after an interruption: the note, the journal, the grant (facts 10.5). Nothing here can undo a landing. */
+import type { Context } from '../context.ts'
+import { Refusal } from '../errors.ts'
+import { shortBranch } from '../git/refs.ts'
+import { consumeClaim, recoverClaims, restoreClaim } from '../landing/grant.ts'
+import {
+  type Journal,
+  keepPendingNote,
+  pendingNotes,
+  readJournal,
+  retireJournal,
+  settlePendingNote,
+} from '../landing/journal.ts'
+import { clearSubmission, readSubmission } from '../landing/submission.ts'
+import { recoverCheckout, retireMarkers, transitionHappened } from '../landing/transition.ts'
+import { type NoteWrite, recordProofNote } from '../proof/note.ts'
+import { type MappingResult, reconcileMapping, trackingRefs } from '../proof/remote.ts'
+import type { Advisory, Result } from '../result.ts'
+import { publicationCommands } from './advise.ts'
+import type { Situation } from './situation.ts'
+
+const VERB = 'accept'
+
+export interface Recovery {
+  readonly recovered: boolean
+  readonly checkoutProblem: string | undefined
+}
+
+/** After the trunk moved: mapping, note, then the journal. Nothing here can undo the landing (facts 10.5). */
+export const settle = async (
+  context: Context,
+  situation: Situation,
+  journal: Journal,
+  recovery: Recovery,
+): Promise<Result> => {
+  const { worktree, trunk } = situation
+  const fetch = await reconcileFetch(situation)
+  await keepPendingNote(worktree, journal)
+  await consumeClaim(context, worktree, journal.id)
+  const submission = await readSubmission(worktree, journal.worktree_branch)
+  if (submission?.head === journal.target) {
+    await clearSubmission(context, worktree, journal.worktree_branch, submission.id)
+  }
+  if (recovery.checkoutProblem === undefined) {
+    await retireJournal(worktree)
+    await retireMarkers(worktree)
+  }
+  const write = await deliver(context, situation, journal)
+  const published = publicationCommands(situation.entries, trunk.name)
+  const result = {
+    verb: VERB,
+    data: {
+      landing: {
+        recovery_performed: recovery.recovered,
+        trunk_landed: true,
+        worktree_removed: false,
+        branch_deleted: false,
+      },
+      branch: shortBranch(journal.worktree_branch),
+      trunk: trunk.name,
+      commit: journal.target,
+      previous: journal.expected_trunk,
+      consent: journal.acceptance.consent,
+      variances: journal.acceptance.variances,
+      proof: { line: journal.presentation.line, proof_id: journal.claim.completion.proof_id },
+      proof_note: { write, fetch },
+      ...(published ? { publication: published } : {}),
+    },
+    advisories: noteAdvisories(write, worktree.topLevel),
+  }
+  if (recovery.checkoutProblem !== undefined) {
+    const refusal = new Refusal('partial_acceptance', {
+      problem: `the checkout of ${trunk.name} could not be brought along: ${recovery.checkoutProblem}`,
+      next: `look at it: git -C ${journal.main_repo ?? worktree.topLevel} status; then run: git discern accept`,
+    })
+    return { ok: false, ...result, error: refusal.slug, message: refusal.message, hints: [...refusal.next] }
+  }
+  return { ok: true, ...result, hints: published ? [published.command] : [] }
+}
+
+/** Ends a landing that did not happen: nothing was spent, so the grant goes back (facts 10.5). */
+export const abandon = async (context: Context, worktree: Situation['worktree'], id: string): Promise<void> => {
+  await retireJournal(worktree)
+  await restoreClaim(context, worktree, id)
+}
+
+const reconcileFetch = async ({ worktree, entries, configuration }: Situation): Promise<MappingResult> =>
+  reconcileMapping(worktree, entries, configuration?.repository.proofNotesMode ?? 'local', { removeWhenLocal: false })
+
+/** Writes the owed note of one landing; what stays owed is kept for the next try. */
+const deliver = async (context: Context, { worktree, entries }: Situation, journal: Journal): Promise<NoteWrite> => {
+  const write = await recordProofNote(context, worktree, trackingRefs(entries), {
+    subject: { commit: journal.target },
+    proof: journal.claim,
+    presentation: journal.presentation,
+    acceptance: journal.acceptance,
+  })
+  if (write.status === 'recorded' || write.status === 'already_present') await settlePendingNote(worktree, journal.id)
+  return write
+}
+
+const noteAdvisories = (write: NoteWrite, topLevel: string): readonly Advisory[] =>
+  write.status === 'record_failed'
+    ? [
+        {
+          kind: 'proof-recording-unavailable',
+          evidence: `the landing stands, but its Proof note was not recorded: ${write.reason ?? 'unknown'}`,
+          next_action: `git -C ${topLevel} discern accept`,
+        },
+      ]
+    : []
+
+/**
+ * Finishes what an earlier call left: first the journal of this worktree, then every note still owed in this repository. A
+ * result means that this invocation is over; `undefined` that a new landing may begin.
+ */
+export const recover = async (context: Context, situation: Situation): Promise<Result | undefined> => {
+  const { worktree } = situation
+  const journal = await readJournal(worktree)
+  await recoverClaims(context, worktree, id => transitionHappened(worktree, id))
+  // A marker without a journal was left between the last two steps of a finished landing.
+  if (!journal) await retireMarkers(worktree)
+  if (journal) {
+    if (await transitionHappened(worktree, journal.id)) {
+      const checkoutProblem = await recoverCheckout(worktree, journal)
+      return settle(context, situation, journal, { recovered: true, checkoutProblem })
+    }
+    await abandon(context, worktree, journal.id)
+  }
+  const owed = await pendingNotes(worktree)
+  let last: { readonly journal: Journal; readonly write: NoteWrite } | undefined
+  for (const pending of owed) last = { journal: pending, write: await deliver(context, situation, pending) }
+  const mine = owed.some(pending => pending.target === situation.state.head)
+  if (!last || !mine) return undefined
+  const fetch = await reconcileFetch(situation)
+  const published = publicationCommands(situation.entries, situation.trunk.name)
+  return {
+    ok: true,
+    verb: VERB,
+    data: {
+      landing: { recovery_performed: true, trunk_landed: true, worktree_removed: false, branch_deleted: false },
+      branch: shortBranch(last.journal.worktree_branch),
+      trunk: situation.trunk.name,
+      commit: last.journal.target,
+      previous: last.journal.expected_trunk,
+      consent: last.journal.acceptance.consent,
+      proof_note: { write: last.write, fetch },
+      ...(published ? { publication: published } : {}),
+    },
+    advisories: noteAdvisories(last.write, worktree.topLevel),
+    hints: published ? [published.command] : [],
+  }
+}
