@@ -27,7 +27,8 @@ export type DeclarationCheck =
 /** Controls, formats (bidi, zero width), line and paragraph separators; lone surrogates have no canonical form to hash. */
 const FORBIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u
 
-const RATIONALE = `one paragraph of 1 to ${RATIONALE_LIMIT_CHARACTERS} characters without control, format or line separator characters`
+/** What a rationale must be, in words. */
+export const RATIONALE = `one paragraph of 1 to ${RATIONALE_LIMIT_CHARACTERS} characters without control, format or line separator characters`
 
 /** The trimmed rationale, or what is wrong with it. Length is counted in code points. */
 export const parseRationale = (text: string): { readonly why: string } | { readonly found: string } => {

@@ -19,6 +19,7 @@ const views: Readonly<Record<string, () => Promise<{ readonly view: View }>>> = 
   prepare: () => import('./view/prepare.ts'),
   refresh: () => import('./view/refresh.ts'),
   setup: () => import('./view/setup.ts'),
+  standards: () => import('./view/standards.ts'),
   status: () => import('./view/status.ts'),
   update: () => import('./view/update.ts'),
 }

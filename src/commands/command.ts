@@ -186,6 +186,29 @@ export const commands: readonly Command[] = [
     load: () => import('./prepare.ts'),
   },
   {
+    name: 'standards',
+    group: 'work',
+    readOnly: false,
+    summary: 'measure the values that may only get better',
+    description:
+      'Measures the standards of discern.toml, runs what that takes, and shows each value beside its limit and beside the limit of the trunk. What was measured with the same inputs before is not measured again without --force. Fails when a value misses its limit, cannot be had, or when the branch loosened a limit. With --pin limits are tightened to what was reached, less the margin, in a commit of their own. A branch that has to miss the limit of the trunk proposes another one: propose measures, writes the value into discern.toml in a commit of its own, and the owner approves exactly that when it lands.',
+    operands: '[<name>...] | propose <name>',
+    arity: [0, 64],
+    flags: [
+      dryRun,
+      { name: 'force', summary: 'measure again what was measured with the same inputs' },
+      { name: 'pin', summary: 'tighten the limits to what was reached, in a commit of their own' },
+      { name: 'reason', value: 'reason', summary: 'with propose: why, in one paragraph of 1 to 500 characters' },
+    ],
+    examples: [
+      'git discern standards',
+      'git discern standards coverage --force',
+      'git discern standards --pin',
+      'git discern standards propose coverage --reason "the old parser had most of the tests"',
+    ],
+    load: () => import('./standards.ts'),
+  },
+  {
     name: 'checkpoints',
     group: 'inspect',
     readOnly: true,

@@ -137,7 +137,8 @@ const MEANING: readonly (readonly [what: string, of: (standard: StandardDefiniti
 /** Lists that may grow and must not shrink. */
 const KEPT = ['environment', 'toolchain', 'needs'] as const
 
-const changedMeaning = (before: StandardDefinition, after: StandardDefinition): string | undefined => {
+/** What about a standard was changed that must not be, limit and margin aside; `undefined` when its meaning was kept. */
+export const changedMeaning = (before: StandardDefinition, after: StandardDefinition): string | undefined => {
   for (const [what, of] of MEANING) {
     if (!isDeepStrictEqual(of(before), of(after))) return `its ${what} was changed`
   }

@@ -1,0 +1,51 @@
+/** What tightening and proposing share: a clean branch of its own, one at a time, and whatever was interrupted ended first. */
+import type { Context } from '../context.ts'
+import { Refusal } from '../errors.ts'
+import { displayPath } from '../git/path.ts'
+import { isAncestor, shortBranch } from '../git/refs.ts'
+import { openWorktree } from '../git/repository.ts'
+import { limitsInterrupted, recoverLimits } from '../landing/limit-commit.ts'
+import { withLock } from '../store/lock.ts'
+import { type Effort, readSituation, requireEffort } from './situation.ts'
+import { type Place, VERB } from './standards.ts'
+
+export interface EffortPlace extends Place {
+  readonly effort: Effort
+}
+
+/**
+ * Runs `work` on a clean, committed branch that contains the trunk, while no other run changes limits in this worktree. A
+ * dry run takes no lock and ends nothing: it refuses while something is interrupted.
+ */
+export const withEffort = async <T>(
+  context: Context,
+  dryRun: boolean,
+  work: (place: EffortPlace) => Promise<T>,
+): Promise<T> => {
+  if (dryRun) return work(await openEffort(context))
+  const worktree = await openWorktree(context)
+  return withLock(context, worktree, VERB, VERB, async () => {
+    await recoverLimits(context, worktree)
+    return work(await openEffort(context))
+  })
+}
+
+const openEffort = async (context: Context): Promise<EffortPlace> => {
+  const effort = await requireEffort(await readSituation(context), VERB)
+  const { worktree, configuration, head, state, branch, trunk, predecessor } = effort
+  if (await limitsInterrupted(worktree)) {
+    throw new Refusal('precondition_failed', {
+      problem: 'a change of limits was interrupted here',
+      next: 'run the same command without --dry-run, which ends it',
+    })
+  }
+  const dirty = [...state.tracked, ...state.untracked]
+  if (dirty.length > 0) throw new Refusal('dirty_worktree', { paths: dirty.map(displayPath) })
+  if ((await isAncestor(worktree, predecessor, head)) !== true) {
+    throw new Refusal('precondition_failed', {
+      problem: `${shortBranch(branch)} does not contain ${trunk.name} (${predecessor.slice(0, 12)})`,
+      next: `git merge ${trunk.name}`,
+    })
+  }
+  return { effort, situation: effort, worktree, configuration, head, clean: true }
+}

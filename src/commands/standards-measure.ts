@@ -1,0 +1,210 @@
+/** Measuring the standards of a checkout: which jobs that takes, what is known already, and what came of it (facts 14). */
+import type { Context } from '../context.ts'
+import { Interrupted } from '../errors.ts'
+import { type Executed, type ExecuteInput, executeJob, skippedJob } from '../gate/execute.ts'
+import { closureOf, describeProducers } from '../gate/inputs.ts'
+import { type Measured, measureStandard } from '../gate/measure.ts'
+import { planSteps } from '../gate/outcome.ts'
+import { type GateRun, runGate } from '../gate/run.ts'
+import { measureSizes } from '../gate/standard.ts'
+import type { Worktree } from '../git/repository.ts'
+import { worktreeState } from '../git/worktrees.ts'
+import type { Configuration, PlannedJob } from '../policy/definition.ts'
+import { planGate } from '../policy/jobs.ts'
+import { meaningFingerprint, type StandardDefinition, standardPlan } from '../policy/standards.ts'
+import type { Advisory, Diagnostic, Step } from '../result.ts'
+import { adminFolder } from '../store/admin.ts'
+import { sha256Json } from '../store/digest.ts'
+import {
+  keepMeasurements,
+  readingOfStored,
+  readMeasurements,
+  type StandardReading,
+  type StoredMeasurement,
+} from './standards-store.ts'
+
+export type { StandardReading }
+
+export interface MeasurePlace {
+  readonly worktree: Worktree
+  readonly configuration: Configuration
+  /** Full id. */
+  readonly head: string
+  /** Nothing is uncommitted; only then a measurement is one of the commit. */
+  readonly clean: boolean
+}
+
+/** What measuring would take. Writes nothing and starts none of the owner's commands. */
+export interface MeasurePlan {
+  readonly place: MeasurePlace
+  /** The jobs that have to run, in their order, and the standards' own commands after them. */
+  readonly jobs: readonly PlannedJob[]
+  readonly standards: readonly PlannedJob[]
+  /** Per selected standard: what makes its measurement hold, and the one that is known already. */
+  readonly selected: readonly {
+    readonly standard: StandardDefinition
+    readonly planned: PlannedJob
+    readonly key: string | undefined
+    readonly known: StandardReading | undefined
+  }[]
+}
+
+/** Plans the measuring of some standards. `force` ignores what is known. Git processes as in `describeProducers`. */
+export const planMeasuring = async (
+  context: Context,
+  place: MeasurePlace,
+  chosen: readonly StandardDefinition[],
+  force: boolean,
+): Promise<MeasurePlan> => {
+  const { worktree, configuration, head, clean } = place
+  const jobs = planGate(configuration, { changedPaths: [] }).jobs.filter(({ kind }) => kind !== 'standard')
+  const standards = standardPlan(configuration)
+  const all = [...jobs, ...standards]
+  const surroundings = { platform: context.platform, env: context.env }
+  const states = clean ? await describeProducers(worktree, head, all, surroundings) : undefined
+  const stored = clean && !force ? await readMeasurements(worktree) : new Map<string, StoredMeasurement>()
+  const selected = await Promise.all(
+    chosen.map(async standard => {
+      const planned = standards.find(({ producer }) => producer === `standards.${standard.name}`)
+      if (!planned) throw new Error(`${standard.name} is not planned`)
+      const state = states?.get(planned.id)
+      const key =
+        state &&
+        sha256Json({
+          meaning: meaningFingerprint(standard),
+          jobs: state.closure.filter(({ kind }) => kind !== 'standard').map(({ definition }) => definition),
+          inputs: state.inputs,
+          toolchain: state.toolchain,
+          environment: state.environment,
+          size: standard.per?.kind === 'size' ? await sizeOf(place, standard.per) : null,
+          closure: state.declared ? null : head,
+        })
+      const found = stored.get(standard.name)
+      const known = found && found.key === key ? readingOfStored(standard, found) : undefined
+      return { standard, planned, key, known }
+    }),
+  )
+  const needed = new Set(selected.flatMap(({ planned, known }) => (known ? [] : closureOf(planned, all))))
+  return {
+    place,
+    jobs: jobs.filter(job => needed.has(job)),
+    standards: standards.filter(job => needed.has(job)),
+    selected,
+  }
+}
+
+const sizeOf = async (
+  { worktree, head }: MeasurePlace,
+  per: StandardDefinition['per'] & { readonly kind: 'size' },
+): Promise<number | string> => {
+  const size = await measureSizes(worktree, head, per.globs, per.unit)
+  return 'known' in size ? size.known : size.unavailable
+}
+
+/** The plan as `--dry-run` shows it. */
+export const measuringSteps = ({ jobs, standards, selected }: MeasurePlan): readonly Step[] => [
+  ...planSteps(jobs),
+  ...planSteps(standards).map((step, at) => {
+    const needs = standards[at]?.recipe.needs ?? []
+    return (standards[at]?.recipe.run.length ?? 0) > 0 ? step : { ...step, note: `read from ${needs[0] ?? 'nothing'}` }
+  }),
+  ...selected.flatMap(({ planned, known }): readonly Step[] =>
+    known
+      ? [
+          {
+            kind: 'standard',
+            label: planned.label,
+            disposition: 'skip',
+            group: planned.stage,
+            note: `measured at ${known.reusedFrom?.slice(0, 12)}; --force measures again`,
+          },
+        ]
+      : [],
+  ),
+]
+
+export interface Measuring {
+  /** In the order of the selection. */
+  readonly readings: readonly StandardReading[]
+  /** Of the jobs that ran for them. */
+  readonly steps: readonly Step[]
+  readonly diagnostics: readonly Diagnostic[]
+  readonly advisories: readonly Advisory[]
+  readonly waitedMs: number
+}
+
+/**
+ * Runs what the plan says and reads the metrics. What fails is part of the answer. Measurements of a clean commit are kept in
+ * the worktree. Throws `Interrupted` once everything is dead.
+ */
+export const measureStandards = async (context: Context, verb: string, plan: MeasurePlan): Promise<Measuring> => {
+  const { worktree, configuration } = plan.place
+  const input: ExecuteInput = {
+    context,
+    worktree,
+    plan: [...plan.jobs, ...plan.standards],
+    settings: configuration.gate,
+    outputFolder: adminFolder(worktree, 'output'),
+    env: context.env,
+    inspect: async () => (await worktreeState(worktree)).tracked,
+    digestOutputs: async () => '',
+    allowEdits: true,
+  }
+  const gate = plan.jobs.length > 0 ? await runProducers(input, verb, plan) : undefined
+  const done = new Map((gate?.jobs ?? []).map(job => [job.planned.id, job]))
+  const run = context.uuid()
+  const executed: Executed[] = []
+  const readings: StandardReading[] = []
+  for (const { standard, planned, known } of plan.selected) {
+    throwIfInterrupted(context)
+    if (known) {
+      readings.push(known)
+      continue
+    }
+    const missing = planned.recipe.needs.find(need => done.has(need) && done.get(need)?.outcome !== 'passed')
+    const own =
+      standard.producer !== undefined
+        ? undefined
+        : missing === undefined
+          ? await executeJob(input, run, planned, context.signal)
+          : skippedJob(planned, `it needs ${missing}, which did not pass`, context.now())
+    if (own) executed.push(own)
+    throwIfInterrupted(context)
+    const job = own?.job ?? done.get(standard.producer ?? '')
+    const measured: Measured = job
+      ? await measureStandard({
+          context,
+          worktree,
+          commit: plan.place.head,
+          standard,
+          job,
+          env: context.env,
+          marker: `${run}.${plan.jobs.length + plan.standards.length + readings.length + 1}`,
+          signal: context.signal,
+        })
+      : { unavailable: `${standard.producer} did not run` }
+    readings.push({ standard, measured })
+  }
+  throwIfInterrupted(context)
+  await keepMeasurements(plan.place, plan.selected, readings)
+  return {
+    readings,
+    steps: gate?.steps ?? [],
+    diagnostics: [...(gate?.diagnostics ?? []), ...executed.flatMap(({ diagnostic }) => diagnostic ?? [])],
+    advisories: [...(gate?.advisories ?? []), ...executed.flatMap(({ advisories }) => advisories)],
+    waitedMs: gate?.waitedMs ?? 0,
+  }
+}
+
+const runProducers = (input: ExecuteInput, verb: string, { place, jobs }: MeasurePlan): Promise<GateRun> =>
+  runGate({
+    ...input,
+    plan: jobs,
+    verb,
+    worktree: place.worktree,
+    settings: { ...place.configuration.gate, failFast: false },
+  })
+
+const throwIfInterrupted = ({ signal }: Context): void => {
+  if (signal.aborted) throw signal.reason instanceof Interrupted ? signal.reason : new Interrupted('SIGINT')
+}
