@@ -138,9 +138,26 @@ export const commands: readonly Command[] = [
     readOnly: false,
     summary: 'land the proven commit on the trunk',
     description:
-      "Moves the trunk to the proven commit by compare-and-swap, brings the checkout of the trunk along without losing local edits, and records the Proof as a note. Needs the owner's consent: --confirmed, or a yes at the terminal. Never pushes; it prints the command that does.",
-    flags: [{ name: 'confirmed', summary: 'the owner said yes in this conversation' }, dryRun],
-    examples: ['git discern accept --dry-run', 'git discern accept --confirmed'],
+      "Moves the trunk to the proven commit by compare-and-swap, brings the checkout of the trunk along without losing local edits, and records the Proof as a note. Needs the owner's consent: --confirmed, a yes at the terminal, a grant of this branch, or scopes that the trunk pre-authorizes. What is declared unmet lands only when each variance is named together with --confirmed; no grant covers one. Never pushes; it prints the command that does.",
+    flags: [
+      { name: 'confirmed', summary: 'the owner said yes in this conversation' },
+      {
+        name: 'variance',
+        value: 'id',
+        repeatable: true,
+        summary: 'with --confirmed: the owner allows this checkpoint to land declared unmet',
+      },
+      { name: 'target', value: 'branch', summary: 'land what this branch asked to land, from any checkout' },
+      { name: 'all-ready', summary: 'land one after another what is a fast-forward and covered by a grant' },
+      dryRun,
+    ],
+    examples: [
+      'git discern accept --dry-run',
+      'git discern accept --confirmed',
+      'git discern accept --confirmed --variance rollback-path',
+      'git discern accept --target feature --confirmed',
+      'git discern accept --all-ready',
+    ],
     load: () => import('./accept.ts'),
   },
   {
