@@ -68,7 +68,6 @@ export type AdvisoryKind =
   | 'gate-process-alive'
   | 'trunk-checkout-behind'
   | 'standards-limits-unverified'
-  | 'standards-limits-unverified'
   | 'trunk-behind-remote'
 
 /** Something true that is not a failure: what was seen, and what to do about it. */
