@@ -1,5 +1,6 @@
 import './cases/submission.ts'
 import './cases/grant.ts'
+import './cases/queue.ts'
 import './cases/standing.ts'
 import './cases/grant-verb.ts'
 import './cases/retire.ts'

@@ -17,6 +17,7 @@ const views: Readonly<Record<string, () => Promise<{ readonly view: View }>>> = 
   grant: () => import('./view/grant.ts'),
   notes: () => import('./view/notes.ts'),
   prepare: () => import('./view/prepare.ts'),
+  queue: () => import('./view/queue.ts'),
   refresh: () => import('./view/refresh.ts'),
   setup: () => import('./view/setup.ts'),
   standards: () => import('./view/standards.ts'),

@@ -176,6 +176,17 @@ export const commands: readonly Command[] = [
     load: () => import('./update.ts'),
   },
   {
+    name: 'queue',
+    group: 'work',
+    readOnly: true,
+    summary: 'what waits to land, and for what',
+    description:
+      'One row for what each branch of any worktree asked to land with done, and one for each landing whose Proof note is owed: how it stands to the trunk, whether it is ready, which permission covers it, and what it waits for with the command that settles it. Writes nothing and runs no condition.',
+    flags: [{ name: 'all', summary: 'look at every submission, however many there are' }],
+    examples: ['git discern queue', 'git discern queue --json'],
+    load: () => import('./queue.ts'),
+  },
+  {
     name: 'grant',
     group: 'work',
     readOnly: false,

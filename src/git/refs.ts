@@ -25,6 +25,29 @@ export const readRefs = async (place: Place, patterns: readonly string[]): Promi
   return refs
 }
 
+/**
+ * Which of these refs, given by full names, `commit` has merged, or which of them contain it. What git cannot tell, in a shallow
+ * clone for example, is in neither. One git process; none for no refs.
+ */
+export const refsWith = async (
+  place: Place,
+  relation: 'merged' | 'contains',
+  commit: string,
+  refs: readonly string[],
+): Promise<ReadonlySet<string>> => {
+  if (refs.length === 0) return new Set()
+  const run = await git(place, ['for-each-ref', '--format=%(refname)', `--${relation}=${commit}`, ...refs])
+  const wanted = new Set(refs)
+  return new Set(
+    run.exitCode === 0
+      ? run.stdout
+          .toString('utf8')
+          .split('\n')
+          .filter(name => wanted.has(name))
+      : [],
+  )
+}
+
 export interface RefUpdate {
   readonly ref: string
   readonly to: string
