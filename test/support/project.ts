@@ -57,12 +57,19 @@ export const land = async (s: Scratch, cwd: string): Promise<string> => {
 /**
  * A `git` that counts its calls as folders `<counter>.<n>`, which parallel calls cannot mix up, and, at call `at`, kills the
  * process that called it: before git runs, or after (a git that is talked to has no after). All of it stands in the script, since git's environment is an allow-list.
- * Returns the environment that puts it first on the PATH.
+ * Returns the environment that puts it first on the PATH;
+ * runs side by side need a folder of their own for it.
  */
-export const killingGit = (s: Scratch, at: number, when: string, counter: string): { readonly PATH: string } => {
+export const killingGit = (
+  s: Scratch,
+  at: number,
+  when: string,
+  counter: string,
+  folder = 'shim',
+): { readonly PATH: string } => {
   const real = s.sh('.', 'command -v git').out.trim()
   s.write(
-    'shim/git',
+    `${folder}/git`,
     `#!/bin/sh
 n=1
 while ! mkdir '${counter}'.$n 2>/dev/null; do n=$((n + 1)); done
@@ -75,7 +82,7 @@ exec '${real}' "$@"
 `,
     0o755,
   )
-  return { PATH: `${s.path('shim')}:${s.env['PATH']}` }
+  return { PATH: `${s.path(folder)}:${s.env['PATH']}` }
 }
 
 /** Node and the bundle itself, so that a killed parent is the program and not its launcher. */
