@@ -1,13 +1,17 @@
 /** What tightening and proposing share: a clean branch of its own, one at a time, and whatever was interrupted ended first. */
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
+import { verdictOf } from '../gate/standard.ts'
 import { displayPath } from '../git/path.ts'
 import { isAncestor, shortBranch } from '../git/refs.ts'
 import { openWorktree } from '../git/repository.ts'
 import { limitsInterrupted, recoverLimits } from '../landing/limit-commit.ts'
+import { readLiveConfiguration } from '../policy/read.ts'
+import { readStandards } from '../policy/standards.ts'
 import { withLock } from '../store/lock.ts'
 import { type Effort, readSituation, requireEffort } from './situation.ts'
-import { type Place, VERB } from './standards.ts'
+import { compareWithTrunk, type Place, type Standing, VERB } from './standards.ts'
+import type { StandardReading } from './standards-measure.ts'
 
 export interface EffortPlace extends Place {
   readonly effort: Effort
@@ -48,4 +52,27 @@ const openEffort = async (context: Context): Promise<EffortPlace> => {
     })
   }
   return { effort, situation: effort, worktree, configuration, head, clean: true }
+}
+
+/** After limits were edited: the same readings judged by the limits that stand now, and how those compare with the trunk. */
+export const rereadLimits = async (
+  place: EffortPlace,
+  readings: readonly StandardReading[],
+): Promise<{ readonly readings: readonly StandardReading[]; readonly standing: Standing }> => {
+  const configuration = (await readLiveConfiguration(place.worktree)) ?? place.configuration
+  const limits = new Map(readStandards(configuration).map(standard => [standard.name, standard]))
+  return {
+    readings: readings.map(reading => {
+      const standard = limits.get(reading.standard.name) ?? reading.standard
+      const { measured } = reading
+      return 'known' in measured
+        ? {
+            ...reading,
+            standard,
+            measured: { known: { ...measured.known, verdict: verdictOf(standard, measured.known.reading) } },
+          }
+        : { ...reading, standard }
+    }),
+    standing: await compareWithTrunk({ ...place, configuration }),
+  }
 }

@@ -14,7 +14,7 @@ import {
   VERB,
   wordsOf,
 } from './standards.ts'
-import { withEffort } from './standards-effort.ts'
+import { rereadLimits, withEffort } from './standards-effort.ts'
 import { measureStandards, measuringSteps, planMeasuring, type StandardReading } from './standards-measure.ts'
 
 interface Tightened {
@@ -74,11 +74,16 @@ export const pin = (context: Context, names: readonly string[], flags: Call['fla
     }
     const limits = readings.flatMap(tighten)
     const commit = limits.length === 0 ? undefined : await commitPins(context, place, limits, partial)
+    const now = commit === undefined ? { readings, standing } : await rereadLimits(place, readings)
     return {
       ok: true,
       verb: VERB,
       ...partial,
-      data: { ...partial.data, tightened: limits, ...(commit === undefined ? {} : { commit }) },
+      data: {
+        ...standardsData(now.readings, now.standing, whole),
+        tightened: limits,
+        ...(commit === undefined ? {} : { commit }),
+      },
       advisories: [...ratchetAdvisories(standing), ...measuring.advisories],
       hints: commit === undefined ? [] : ['git discern done'],
     }

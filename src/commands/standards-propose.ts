@@ -2,26 +2,15 @@
 import { committedChange } from '../change/collect.ts'
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
-import { verdictOf } from '../gate/standard.ts'
 import { isAncestor } from '../git/refs.ts'
 import { commitLimits } from '../landing/limit-commit.ts'
 import { approvalToken, rebindProposal } from '../landing/proposal.ts'
 import { type Proposable, prepareProposal, proposalOf } from '../landing/propose.ts'
-import { readLiveConfiguration } from '../policy/read.ts'
-import { readStandards } from '../policy/standards.ts'
 import type { StandardProposal } from '../proof/claim.ts'
 import type { Result } from '../result.ts'
 import type { Call } from './call.ts'
-import {
-  choose,
-  compareWithTrunk,
-  ratchetAdvisories,
-  type Standing,
-  standardSteps,
-  standardsData,
-  VERB,
-} from './standards.ts'
-import { type EffortPlace, withEffort } from './standards-effort.ts'
+import { choose, compareWithTrunk, ratchetAdvisories, standardSteps, standardsData, VERB } from './standards.ts'
+import { type EffortPlace, rereadLimits, withEffort } from './standards-effort.ts'
 import { measureStandards, measuringSteps, planMeasuring, type StandardReading } from './standards-measure.ts'
 
 export const propose = (context: Context, names: readonly string[], flags: Call['flags']): Promise<Result> => {
@@ -68,31 +57,19 @@ export const propose = (context: Context, names: readonly string[], flags: Call[
     if (!reading) throw new Error('one standard was chosen and none was measured')
     const draft = draftOf(place, proposable, reading)
     const proposal = await record(context, place, proposable, draft)
-    const now = await reread(place, reading)
+    const now = await rereadLimits(place, [reading])
     return {
       ok: true,
       verb: VERB,
       steps: [...measuring.steps, ...standardSteps([reading])],
       data: {
-        ...standardsData([now.reading], now.standing, false),
+        ...standardsData(now.readings, now.standing, false),
         proposal: { ...proposal, token: tokenOf(proposal) },
       },
       advisories: measuring.advisories,
       hints: ['git discern done'],
     }
   })
-}
-
-/** The file has another limit now, which the same reading holds. */
-const reread = async (
-  place: EffortPlace,
-  { standard, measured }: StandardReading,
-): Promise<{ readonly reading: StandardReading; readonly standing: Standing }> => {
-  const configuration = (await readLiveConfiguration(place.worktree)) ?? place.configuration
-  const now = readStandards(configuration).find(({ name }) => name === standard.name) ?? standard
-  const judged =
-    'known' in measured ? { known: { ...measured.known, verdict: verdictOf(now, measured.known.reading) } } : measured
-  return { reading: { standard: now, measured: judged }, standing: await compareWithTrunk({ ...place, configuration }) }
 }
 
 type Draft = Omit<StandardProposal, 'commit' | 'bound_commit'>

@@ -215,6 +215,10 @@ describe('standards --pin', () => {
     const pinned = await s.discern('r', ['standards', '--pin', '--json'])
     assert.equal(pinned.exit, 0, pinned.out)
     assert.deepEqual(pinned.data.tightened, [{ standard: 'cov', from: 80, to: 84.8, reading: 85.3 }])
+    assert.deepEqual(
+      [pinned.data.standards[0].limit, pinned.data.standards[0].verdict, pinned.data.standards[0].ratchet.sentence],
+      [84.8, 'improved', 'its limit was tightened from 80 to 84.8'],
+    )
     assert.equal(s.read('r/discern.toml'), config.replace('8_0', '84.8'))
     assert.equal(s.git('r', 'rev-parse', 'HEAD'), pinned.data.commit)
     assert.equal(s.git('r', 'rev-parse', 'HEAD^'), head)
