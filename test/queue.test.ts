@@ -1,6 +1,7 @@
 import './cases/submission.ts'
 import './cases/grant.ts'
 import './cases/queue.ts'
+import './cases/queue-status.ts'
 import './cases/standing.ts'
 import './cases/grant-verb.ts'
 import './cases/retire.ts'

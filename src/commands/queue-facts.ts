@@ -11,10 +11,10 @@ import type { Journal } from '../landing/journal.ts'
 import { type QueueRow, submissionRow } from '../landing/queue.ts'
 import { allSubmissions, type Submission, type WorktreePlace } from '../landing/submission.ts'
 import { isCurrent, type SubmissionFacts } from '../landing/wait.ts'
-import { newestVerdict, readProofRecord } from '../proof/records.ts'
+import { newestVerdict } from '../proof/records.ts'
 import { readAdmin } from '../store/admin.ts'
 import { readRegularFile } from '../store/file.ts'
-import { type Depth, NOTHING_STANDING, owedBy, standingFor } from './queue-owed.ts'
+import { type Depth, NOTHING_STANDING, owedBy, standingFor, submittedProof } from './queue-owed.ts'
 import { type Relations, readTips, relate } from './queue-relations.ts'
 import type { Situation } from './situation.ts'
 
@@ -74,7 +74,7 @@ export const collectQueue = async (situation: Situation, options: QueueOptions):
     situation,
     options,
     tips,
-    relations: await relate(situation, asked.slice(0, options.limit), tips),
+    relations: await relate(situation, asked.slice(0, options.limit), tips, options.depth),
     newest: new Map(asked.map(one => [one.submission.branch, one])),
   }
   const rows: QueueRow[] = []
@@ -110,7 +110,7 @@ const factsOf = async (ground: Ground, asked: Asked, unseen: boolean): Promise<S
   if (unseen) return facts
   const directories = { gitDir: place.gitDir, commonDir: situation.worktree.commonDir }
   const [proof, verdict, questions, grant, journal] = await Promise.all([
-    readProofRecord(directories, submission.proof.proof_id),
+    submittedProof(ground.options.depth, directories, submission),
     newestVerdict(directories, submission.head),
     readQuestions(directories, submission.branch),
     readGrant(directories, submission.branch).catch(unavailable),
@@ -119,7 +119,7 @@ const factsOf = async (ground: Ground, asked: Asked, unseen: boolean): Promise<S
   const read: SubmissionFacts = {
     ...facts,
     branch: await branchState(worktree, submission, tips.get(submission.branch)),
-    proof: proof?.claim.completion.candidate.head === submission.head ? proof : undefined,
+    proof,
     newest: verdict === undefined || verdict.proofId === submission.proof.proof_id,
     evidence: evidenceOf(questions),
     grant,

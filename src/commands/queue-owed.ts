@@ -1,4 +1,5 @@
 /** What is owed before a submission can land, and what the trunk's own configuration grants. */
+import { join } from 'node:path'
 import { committedChange } from '../change/collect.ts'
 import { governingPolicy } from '../checkpoint/govern.ts'
 import type { QuestionRead } from '../checkpoint/question-store.ts'
@@ -8,6 +9,10 @@ import { type StandingAnswer, standingGrant } from '../landing/standing.ts'
 import type { Submission } from '../landing/submission.ts'
 import type { SubmissionFacts } from '../landing/wait.ts'
 import { readCommittedConfiguration } from '../policy/read.ts'
+import { readProofRecord, type StoredProof } from '../proof/records.ts'
+import { adminFolder } from '../store/admin.ts'
+import { isMembers } from '../store/by-branch.ts'
+import { readRegularFile } from '../store/file.ts'
 import { lookAtCheckpoints } from './owed.ts'
 
 /**
@@ -61,4 +66,35 @@ export const standingFor = async (worktree: Worktree, { head, predecessor }: Sub
     return NOTHING_STANDING
   const { paths } = await committedChange(worktree, predecessor, head)
   return standingGrant({ configuration: governing.configuration, changedPaths: paths.map(({ path }) => path) })
+}
+
+const PROOF_LIMIT_BYTES = 8 << 20
+
+/**
+ * The Proof that a submission names, or `undefined` when it is not among the records. For `stored` its shape alone is looked at,
+ * as that of the marker is: checking the whole contract costs more than a git process, and counts where something lands.
+ */
+export const submittedProof = async (
+  depth: Depth,
+  directories: { readonly gitDir: string; readonly commonDir: string },
+  { head, proof: { proof_id } }: Submission,
+): Promise<SubmissionFacts['proof']> => {
+  const stored = depth === 'stored' ? await glance(directories, proof_id) : await readProofRecord(directories, proof_id)
+  return stored?.claim.completion.candidate.head === head ? stored : undefined
+}
+
+const glance = async (
+  directories: { readonly gitDir: string; readonly commonDir: string },
+  proofId: string,
+): Promise<StoredProof | undefined> => {
+  try {
+    const bytes = await readRegularFile(join(adminFolder(directories, 'records'), `${proofId}.json`), PROOF_LIMIT_BYTES)
+    const record: unknown = bytes && JSON.parse(bytes.toString('utf8'))
+    const proof = isMembers(record) && record['version'] === 1 ? record['proof'] : undefined
+    const claim = isMembers(proof) && typeof proof['line'] === 'string' ? proof['claim'] : undefined
+    const completion = isMembers(claim) ? claim['completion'] : undefined
+    return isMembers(completion) && isMembers(completion['candidate']) ? (proof as unknown as StoredProof) : undefined
+  } catch {
+    return undefined
+  }
 }

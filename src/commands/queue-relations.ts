@@ -2,6 +2,7 @@
 import { isAncestor, readRefs, refsWith } from '../git/refs.ts'
 import type { Submission } from '../landing/submission.ts'
 import type { SubmissionFacts } from '../landing/wait.ts'
+import type { Depth } from './queue-owed.ts'
 import type { Situation } from './situation.ts'
 
 interface One {
@@ -26,11 +27,15 @@ export const readTips = async (
   return known
 }
 
-/** A Proof on the trunk's tip says by itself that it is a fast-forward; of the others git is asked together. */
+/**
+ * A Proof on the trunk's tip says by itself that it is a fast-forward; of the others git is asked together. Which of those would
+ * still be one, as after a trunk that was moved back, changes nothing about what they wait for, and is not asked in a hurry.
+ */
 export const relate = async (
   { worktree, trunk }: Situation,
   asked: readonly One[],
   tips: ReadonlyMap<string, string>,
+  depth: Depth,
 ): Promise<Relations> => {
   const relations = new Map<One, SubmissionFacts['relation']>()
   const tip = tips.get(trunk.target)
@@ -43,12 +48,8 @@ export const relate = async (
   const atTip = others.filter(({ submission }) => tips.get(submission.branch) === submission.head)
   const names = atTip.map(({ submission }) => submission.branch)
   const merged = await refsWith(worktree, 'merged', tip, names)
-  const ahead = await refsWith(
-    worktree,
-    'contains',
-    tip,
-    names.filter(name => !merged.has(name)),
-  )
+  const rest = depth === 'stored' ? [] : names.filter(name => !merged.has(name))
+  const ahead = await refsWith(worktree, 'contains', tip, rest)
   for (const one of others) {
     const { branch, head } = one.submission
     if (!atTip.includes(one)) relations.set(one, (await isAncestor(worktree, head, tip)) === true ? 'behind' : 'other')

@@ -2,6 +2,7 @@
 import type { Context } from '../context.ts'
 import { pendingNotes } from '../landing/journal.ts'
 import { pendingNoteRow, type QueueRow } from '../landing/queue.ts'
+import { allSubmissions } from '../landing/submission.ts'
 import { QUEUE_ROW_LIMIT_COUNT } from '../limits.ts'
 import type { Result } from '../result.ts'
 import { acceptHint } from './advise.ts'
@@ -39,4 +40,21 @@ export const queueRows = async (_context: Context, situation: Situation, options
   }
   const landed = new Set(notes.map(({ target, branch }) => `${target} ${branch}`))
   return { rows: [...rows.filter(({ target, branch }) => !landed.has(`${target} ${branch}`)), ...notes], unavailable }
+}
+
+/**
+ * The submissions that are worth a line of `status`: all of them where another branch asks to land, and that of this branch by
+ * itself only when it is ready, since everything else about it is said there anyway. Files alone decide whether git is asked.
+ */
+export const queueForStatus = async (situation: Situation, limit: number): Promise<Queue> => {
+  const { worktree, state, refs, trunk } = situation
+  const tip = refs.get(trunk.target)?.oid
+  const all = await allSubmissions(worktree)
+  const others = all.some(
+    row => row.place.gitDir !== worktree.gitDir || !('submission' in row) || row.submission.branch !== state.branch,
+  )
+  const worthIt = others || all.some(row => 'submission' in row && row.submission.predecessor === tip)
+  if (!worthIt) return { rows: [], unavailable: [] }
+  const queue = await collectQueue(situation, { limit, depth: 'stored' })
+  return others || queue.rows.some(row => row.state === 'ready') ? queue : { rows: [], unavailable: [] }
 }

@@ -19,6 +19,7 @@ import { configurationAdvisories, publicationCommands } from './advise.ts'
 import type { Call } from './call.ts'
 import { dropAdvisories, type EarlyLook, type Looked, lookEarly, lookHere } from './checkpoints.ts'
 import { checkpointData } from './owed.ts'
+import { queueForStatus } from './queue.ts'
 import { openSituation, type Situation } from './situation.ts'
 
 const VERB = 'status'
@@ -37,13 +38,14 @@ export const run = async (context: Context, call: Call): Promise<Result> => {
     if (!situation.configuration || relation === 'on-trunk' || relation === 'landed') return undefined
     return lookHere(situation, early)
   }
-  const [work, looked, landed, hooks] = await Promise.all([
+  const bound = call.flags['all'] === true ? Number.POSITIVE_INFINITY : STATUS_COLLECTION_LIMIT_COUNT
+  const [work, looked, landed, hooks, queue] = await Promise.all([
     about,
     asked(),
     describeLanded(situation, adoption, local),
     describeHooks(context, situation),
+    queueForStatus(situation, bound),
   ])
-  const bound = call.flags['all'] === true ? Number.POSITIVE_INFINITY : STATUS_COLLECTION_LIMIT_COUNT
   const pending = (await pendingNotes(situation.worktree)).map(({ target, worktree_branch }) => ({
     commit: target,
     branch: shortBranch(worktree_branch),
@@ -55,7 +57,17 @@ export const run = async (context: Context, call: Call): Promise<Result> => {
     ...(state === 'published' ? {} : { command: published?.notes_command ?? `git push ${remote} refs/notes/discern` }),
   }))
   const questions = looked ? owedNow(looked.owed) : []
-  const lists = bounded({ dirty: work.dirty, questions, pending_notes: pending, conflicts: adoption.conflicts }, bound)
+  const lists = bounded(
+    {
+      dirty: work.dirty,
+      questions,
+      queue: queue.rows,
+      queue_unavailable: queue.unavailable,
+      pending_notes: pending,
+      conflicts: adoption.conflicts,
+    },
+    bound,
+  )
   return {
     ok: true,
     verb: VERB,

@@ -2,6 +2,7 @@
 import type { Result } from '../../result.ts'
 import type { Block, Row } from '../render.ts'
 import { type CheckpointView, OBLIGATION_WORDS } from './owed.ts'
+import { type QueueRowView, queueLine } from './queue.ts'
 
 interface LandedProof {
   readonly commit: string
@@ -24,6 +25,8 @@ interface StatusData {
   readonly trunk_proof: string
   readonly dirty: readonly string[]
   readonly questions: readonly CheckpointView[]
+  readonly queue: readonly QueueRowView[]
+  readonly queue_unavailable: readonly { readonly worktree: string; readonly reason: string }[]
   readonly pending_notes: readonly { readonly commit: string; readonly branch: string }[]
   readonly proof_notes: {
     readonly fetch?: { readonly added?: readonly string[] }
@@ -86,6 +89,15 @@ export const view = (result: Result): readonly Block[] => {
   for (const remote of data.proof_notes.fetch?.added ?? []) rows.push(['fetch', `added ${remote}`])
   for (const { branch, commit } of data.pending_notes)
     rows.push(['owed', `the note of ${branch} at ${short(commit)}`, 'warn'])
+  for (const row of data.queue) {
+    const [first] = row.pending
+    const waits = first && row.state === 'pending' ? `; waits for ${first.waits_for}` : ''
+    rows.push(['queue', `${row.branch}: ${queueLine(row)}${waits}`, row.state === 'ready' ? 'good' : 'plain'])
+  }
+  const omitted = data.projection.omitted['queue'] ?? 0
+  if (omitted > 0) rows.push(['queue', `and ${omitted} more: git discern queue`])
+  for (const { worktree, reason } of data.queue_unavailable)
+    rows.push(['queue', `what ${worktree} asks to land cannot be read: ${reason}`, 'warn'])
   for (const { id, mode, obligation, question } of data.questions) {
     if (mode === 'advise') rows.push([`advice ${id}`, question.split('\n')[0] ?? ''])
     else
