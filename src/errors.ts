@@ -308,6 +308,11 @@ export class Interrupted extends Error {
   }
 }
 
+/** Throws what a signal was aborted with, as the interrupt that it means. */
+export const throwIfInterrupted = ({ signal }: { readonly signal: AbortSignal }): void => {
+  if (signal.aborted) throw signal.reason instanceof Interrupted ? signal.reason : new Interrupted('SIGINT')
+}
+
 /** The operating system's word for a failed call, for messages; never used to decide anything. */
 export const reasonOf = (error: unknown): string => {
   if (error instanceof Error) {

@@ -37,3 +37,7 @@ export const markdownBlock = (text: string): string => {
   const fence = fenceFor(safe, 3)
   return `${fence}\n${safe}\n${fence}`
 }
+
+/** A word for the POSIX shell, in quotes where it needs them. */
+export const quoted = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`

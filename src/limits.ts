@@ -117,8 +117,8 @@ export const MINIMUM_GIT_VERSION = [2, 36] as const
 export const MINIMUM_NODE_VERSION = [20, 12] as const
 /** How long a program that `doctor` starts may take to say its version. */
 export const DOCTOR_START_LIMIT_MS = 10_000
-/** How often the trunk's checkout is tried while somebody else holds its `index.lock`: 250 ms in all (case 85). */
-export const TRUNK_CHECKOUT_TRY_COUNT = 5
+/** How often a checkout is brought along while somebody else holds its `index.lock`: 250 ms in all (case 85). */
+export const CHECKOUT_TRY_COUNT = 5
 /** Index from which tracked and untracked files are looked for side by side: about 10,000 paths (design 5). */
 export const LARGE_INDEX_BYTES = 1024 * 1024
 /** Files that the declared inputs of one producer may select; more bind its evidence to the commit (facts 8.3). */

@@ -76,6 +76,10 @@ export const obligationOf = (input: ObligationInput): Obligation => {
   return { obligation: rule?.obligation ?? 'unknown', extra: rule?.extra }
 }
 
+/** Whether a conclusion is owed, for a question that was asked or for one that a strict run will ask. */
+export const awaitsConclusion = (obligation: string): boolean =>
+  obligation === 'awaiting_declaration' || obligation === 'reopened' || obligation === 'will_open'
+
 /** Those that hold the gate back. Uncertainty never does (facts 6.4). */
 export const blocking = <Owed extends Obligation>(obligations: readonly Owed[]): readonly Owed[] =>
   obligations.filter(({ obligation }) => obligation === 'awaiting_declaration' || obligation === 'reopened')

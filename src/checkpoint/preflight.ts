@@ -4,7 +4,7 @@
  */
 import type { RelatedPath } from '../change/facts.ts'
 import type { Context } from '../context.ts'
-import { Interrupted, Refusal } from '../errors.ts'
+import { Refusal, throwIfInterrupted } from '../errors.ts'
 import { adminFolder, adminPath } from '../store/admin.ts'
 import type { Trial, Tried } from './decide.ts'
 import { checkDeclarations, type DeclarationCheck, type DeclarationRequest, type Declared } from './declare.ts'
@@ -174,11 +174,6 @@ const refuseDeclarations = ({ worktree, request: { met, unmet, why } }: Prefligh
     reason,
     next: 'make it usable and declare again, or go on without a declaration: git discern done',
   })
-}
-
-const throwIfInterrupted = ({ signal }: Context): void => {
-  if (!signal.aborted) return
-  throw signal.reason instanceof Interrupted ? signal.reason : new Interrupted('SIGINT')
 }
 
 const runCondition = async (

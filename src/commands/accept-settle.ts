@@ -1,6 +1,7 @@
 /** After the trunk moved, and after an interruption: the note, the journal, the grant (facts 10.5). Nothing here can undo a landing. */
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
+import { quoted } from '../escape.ts'
 import { shortBranch } from '../git/refs.ts'
 import { consumeClaim, recoverClaims, restoreClaim } from '../landing/grant.ts'
 import {
@@ -36,16 +37,14 @@ export const settle = async (
   const { worktree, trunk } = situation
   const fetch = await reconcileFetch(situation)
   await keepPendingNote(worktree, journal)
-  await consumeClaim(context, worktree, journal.id)
-  const submission = await readSubmission(worktree, journal.worktree_branch)
-  if (submission?.head === journal.target) {
-    await clearSubmission(context, worktree, journal.worktree_branch, submission.id)
-  }
-  if (recovery.checkoutProblem === undefined) {
+  const write = await deliver(context, situation, journal)
+  const spent = await failingOpen(worktree, () => consumeClaim(context, worktree, journal.id))
+  const cleared = await failingOpen(worktree, () => clearLanded(context, worktree, journal))
+  // Journal and marker say that the landing happened: they stay while its grant could not be ended.
+  if (recovery.checkoutProblem === undefined && spent.length === 0) {
     await retireJournal(worktree)
     await retireMarkers(worktree)
   }
-  const write = await deliver(context, situation, journal)
   const published = publicationCommands(situation.entries, trunk.name)
   const result = {
     verb: VERB,
@@ -66,7 +65,7 @@ export const settle = async (
       proof_note: { write, fetch },
       ...(published ? { publication: published } : {}),
     },
-    advisories: noteAdvisories(write, worktree.topLevel),
+    advisories: [...noteAdvisories(write, worktree.topLevel), ...spent, ...cleared],
   }
   if (recovery.checkoutProblem !== undefined) {
     const refusal = new Refusal('partial_acceptance', {
@@ -76,6 +75,37 @@ export const settle = async (
     return { ok: false, ...result, error: refusal.slug, message: refusal.message, hints: [...refusal.next] }
   }
   return { ok: true, ...result, hints: published ? [published.command] : [] }
+}
+
+/** The submission that landed; a later one of the same branch stays. */
+const clearLanded = async (
+  context: Context,
+  worktree: Situation['worktree'],
+  { worktree_branch, target }: Journal,
+): Promise<void> => {
+  const submission = await readSubmission(worktree, worktree_branch)
+  if (submission?.head === target) await clearSubmission(context, worktree, worktree_branch, submission.id)
+}
+
+/** A store that cannot be changed after the trunk moved is an advisory: the landing stands (facts 10.5). */
+const failingOpen = async (
+  { topLevel }: Situation['worktree'],
+  clean: () => Promise<void>,
+): Promise<readonly Advisory[]> => {
+  try {
+    await clean()
+    return []
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    const [next] = error.next
+    return [
+      {
+        kind: 'acceptance-cleanup-incomplete',
+        evidence: `the landing stands, but not everything was cleared away: ${error.message}`,
+        next_action: `${next}; then run: git -C ${quoted(topLevel)} discern accept`,
+      },
+    ]
+  }
 }
 
 /** Ends a landing that did not happen: nothing was spent, so the grant goes back (facts 10.5). */
@@ -105,7 +135,7 @@ const noteAdvisories = (write: NoteWrite, topLevel: string): readonly Advisory[]
         {
           kind: 'proof-recording-unavailable',
           evidence: `the landing stands, but its Proof note was not recorded: ${write.reason ?? 'unknown'}`,
-          next_action: `git -C ${topLevel} discern accept`,
+          next_action: `git -C ${quoted(topLevel)} discern accept`,
         },
       ]
     : []

@@ -65,11 +65,12 @@ export const subjectHere = async (effort: Effort): Promise<Subject> => {
 const nameOf = (row: SubmissionRow): string =>
   'submission' in row ? shortBranch(row.submission.branch) : row.branch ? shortBranch(row.branch) : row.place.gitDir
 
-/** The submission of a branch, from whatever worktree proved it. Refuses with `invalid_value` when there is none. */
+/** The newest submission of a branch, from whatever worktree proved it. Refuses with `invalid_value` when there is none. */
 export const findSubmission = async (situation: Situation, target: string): Promise<SubmissionRow> => {
   const rows = await allSubmissions(situation.worktree)
   const wanted = target.replace(/^refs\/heads\//, '')
-  const found = rows.find(row => nameOf(row) === wanted)
+  const found =
+    rows.findLast(row => 'submission' in row && nameOf(row) === wanted) ?? rows.find(row => nameOf(row) === wanted)
   if (found) return found
   const names = rows.flatMap(row => ('submission' in row ? [nameOf(row)] : []))
   throw new Refusal('invalid_value', {

@@ -1,10 +1,19 @@
 /** `git discern accept`: land the proven commit (facts 10.1), or finish a landing that was interrupted (10.5). */
+import { awaitsConclusion } from '../checkpoint/obligation.ts'
 import type { Preflight } from '../checkpoint/preflight.ts'
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
+import { quoted } from '../escape.ts'
 import { isAncestor, shortBranch } from '../git/refs.ts'
 import { settleAuthority } from '../landing/authority.ts'
-import { awaitingConsent, type Consent, type ConsentRequest, coveringGrant, obtainConsent } from '../landing/consent.ts'
+import {
+  awaitingConsent,
+  barredBy,
+  type Consent,
+  type ConsentRequest,
+  coveringGrant,
+  obtainConsent,
+} from '../landing/consent.ts'
 import { claimGrant, readGrant } from '../landing/grant.ts'
 import { type Journal, readJournal, writeJournal } from '../landing/journal.ts'
 import { standingGrant } from '../landing/standing.ts'
@@ -121,7 +130,12 @@ const landAllReady = async (context: Context, dryRun: boolean): Promise<Result> 
   return { ok: true, verb: VERB, ...(dryRun ? { dry_run: true } : {}), data: { landed, waiting } }
 }
 
-const again = (trunk: string): string => `git merge ${trunk} && git discern done && git discern accept --confirmed`
+/** What makes a commit landable again after the trunk moved on, typed where the reader stands. */
+const again = ({ worktree }: Subject['effort'], { target }: Word): string => {
+  const there = target === undefined ? 'git' : `git -C ${quoted(worktree.topLevel)}`
+  const accept = `git discern accept${target === undefined ? '' : ` --target ${quoted(target)}`} --confirmed`
+  return [`${there} discern update`, `${there} discern done`, accept].join(' && ')
+}
 
 interface Prepared extends Subject {
   readonly plan: LandingPlan
@@ -145,7 +159,7 @@ const prepare = async (subject: Subject, word: Word): Promise<Prepared> => {
   const plan = await planLanding(
     worktree,
     { trunk: trunk.target, expected: candidate.predecessor, target: candidate.head },
-    again(trunk.name),
+    again(effort, word),
   )
   const owed = await requireAnswers(subject)
   const variances = settleVariances(owed, word.variances, word.confirmed, checkpointsData(predecessor, owed))
@@ -157,7 +171,7 @@ const requireAnswers = async ({ effort }: Subject): Promise<Preflight> => {
   const { predecessor } = effort
   const owed = await lookAgain(effort)
   const [open, ...alsoOpen] = owed.checkpoints
-    .filter(({ obligation }) => ['awaiting_declaration', 'reopened', 'will_open'].includes(obligation))
+    .filter(({ obligation }) => awaitsConclusion(obligation))
     .map(({ definition }) => definition.id)
   if (open === undefined) return owed
   const data = checkpointsData(predecessor, owed)
@@ -187,24 +201,13 @@ const consentRequest = async (prepared: Prepared, word: Word): Promise<ConsentRe
   const { effort, proof, plan, variances } = prepared
   const { worktree, branch, trunk } = effort
   const governing = await readCommittedConfiguration(worktree, plan.expected)
-  const isIndeterminate = (proof.claim.checkpoint_drops ?? []).some(
-    ({ reason, mode }) => reason.startsWith('when_') && mode === 'stop',
-  )
-  const barred =
-    variances.length > 0
-      ? 'a variance'
-      : isIndeterminate
-        ? 'a checkpoint whose condition could not be decided'
-        : (proof.claim.standard_proposals ?? []).length > 0
-          ? 'a proposed limit'
-          : undefined
   return {
     confirmed: word.confirmed,
     branch: shortBranch(branch),
     trunk: trunk.name,
     summary: summaryOf(prepared),
-    command: `git discern accept ${word.target === undefined ? '' : `--target ${word.target} `}--confirmed`,
-    barred,
+    command: `git discern accept ${word.target === undefined ? '' : `--target ${quoted(word.target)} `}--confirmed`,
+    barred: barredBy(variances.length, proof.claim),
     standing:
       governing.status === 'ok'
         ? standingGrant({
@@ -313,7 +316,7 @@ const land = async (context: Context, subject: Subject, word: Word): Promise<Res
         trunk: trunk.name,
         expected: plan.expected,
         found: transition.found ?? 'nothing',
-        next: again(trunk.name),
+        next: again(effort, word),
       })
     case 'checkout-failed':
       if (transition.rolledBack) {

@@ -1,6 +1,7 @@
 /** What `doctor` tests about Proof notes: what a fetch would write, what the notes refs hold, who would sign for new ones. */
+
+import { quoted } from '../escape.ts'
 import { configValues } from '../git/config.ts'
-import { quoted } from '../git/hook-directory.ts'
 import { LOCAL_NOTES_REF, NOTES_REF } from '../git/notes.ts'
 import { git } from '../git/run.ts'
 import { pendingNotes } from '../landing/journal.ts'

@@ -7,7 +7,7 @@ import type { Worktree } from '../git/repository.ts'
 import type { GatePlan } from '../policy/jobs.ts'
 import { applicabilityOf, type Ground, subjectOf } from '../proof/applicability.ts'
 import type { Applicability, Completion } from '../proof/claim.ts'
-import { recordSubject, type StandingEvidence, standingEvidence } from '../proof/standing.ts'
+import { recordSubject, type StandingEvidence, standingEvidence } from '../proof/subjects.ts'
 
 export interface Evidence {
   /** By job id. */

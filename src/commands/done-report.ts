@@ -16,13 +16,14 @@ import { git, gitOutput } from '../git/run.ts'
 import { worktreeState } from '../git/worktrees.ts'
 import { planGate } from '../policy/jobs.ts'
 import { CONFIG_FILE } from '../policy/read.ts'
+import { ranRow } from '../proof/complete.ts'
 import { abbreviate } from '../proof/envelope.ts'
 import { presentProof } from '../proof/page.ts'
 import type { Result } from '../result.ts'
-import { adminFolder } from '../store/admin.ts'
 import { configurationAdvisories } from './advise.ts'
 import type { Call } from './call.ts'
 import { dropAdvisories } from './checkpoints.ts'
+import { gateSetting } from './gate-setting.ts'
 import { checkpointsData, declaredRows, isUnreviewed, lookAtCheckpoints, settleCheckpoints } from './owed.ts'
 import type { Situation } from './situation.ts'
 
@@ -63,14 +64,8 @@ export const report = async (context: Context, situation: Situation, call: Call)
     return { ok: true, verb: VERB, dry_run: true, plan: planSteps(plan.jobs), data: previewed, advisories }
   }
   const gate = await runGate({
-    context,
-    verb: VERB,
-    worktree,
+    ...gateSetting(context, VERB, worktree, configuration),
     plan: plan.jobs,
-    settings: configuration.gate,
-    outputFolder: adminFolder(worktree, 'output'),
-    env: context.env,
-    inspect: async () => (await worktreeState(worktree)).tracked,
     digestOutputs: async () => (await worktreeState(worktree)).tracked.join('\0'),
   })
   const claim = {
@@ -83,14 +78,12 @@ export const report = async (context: Context, situation: Situation, call: Call)
     mode: 'report',
     ...(owed.drops.length > 0 ? { checkpoint_drops: owed.drops } : {}),
   } as const
-  const ran = gate.jobs.map(({ planned, outcome, durationMs }) => ({
-    name: planned.label,
-    stage: planned.stage,
-    command: planned.recipe.run.join(' && '),
-    result: outcome,
-    durationS: (durationMs ?? 0) / 1000,
-  }))
-  const page = presentProof({ claim, predecessor: ground.policy ?? '', ran, declared: declaredRows(owed, true) })
+  const page = presentProof({
+    claim,
+    predecessor: ground.policy ?? '',
+    ran: gate.jobs.map(ranRow),
+    declared: declaredRows(owed, true),
+  })
   const result = {
     verb: VERB,
     steps: gate.steps,

@@ -30,6 +30,7 @@ import { probeWrite } from '../store/file.ts'
 import type { Call } from './call.ts'
 import { answer, awaiting, failed, preview, withheld } from './done-answer.ts'
 import { type Evidence, recordFailures, recordPasses, weighEvidence } from './done-evidence.ts'
+import { gateSetting } from './gate-setting.ts'
 import { type Asked, declaredRows, lookAtCheckpoints, settleCheckpoints } from './owed.ts'
 import { type Effort, readSituation, requireEffort } from './situation.ts'
 
@@ -149,7 +150,7 @@ const requireContainsTrunk = async (effort: Effort): Promise<void> => {
     contains === false
       ? {
           problem: `${shortBranch(branch)} does not contain ${trunk.name} (${abbreviate(predecessor)})`,
-          next: `git merge ${trunk.name}`,
+          next: 'git discern update',
         }
       : {
           problem: `git cannot tell whether ${shortBranch(branch)} contains ${trunk.name}: history is missing here`,
@@ -238,15 +239,9 @@ const runPlannedGate = (context: Context, effort: Effort, plan: GatePlan, { reus
     return [...state.tracked, ...state.untracked]
   }
   return runGate({
-    context,
-    verb: VERB,
-    worktree,
+    ...gateSetting(context, VERB, worktree, configuration),
     plan: plan.jobs,
-    settings: configuration.gate,
-    outputFolder: adminFolder(worktree, 'output'),
-    env: context.env,
     reused: new Map([...reused].map(([id, { head }]) => [id, head])),
-    inspect: async () => (await worktreeState(worktree)).tracked,
     // The tree was clean, so what differs from the commit below a generator's paths is what it changed.
     digestOutputs: async globs => sha256Json((await dirt()).filter(matchesAny(globs)).sort().map(displayPath)),
   })

@@ -2,6 +2,7 @@
  * `git discern evaluate`: the checkpoints of a revision or the work tree, for scripts and hooks. Nothing is written, no condition
  * runs. `--porcelain` prints one line per governing checkpoint: obligation, id, mode, separated by tabs.
  */
+import { awaitsConclusion } from '../checkpoint/obligation.ts'
 import type { CheckpointState } from '../checkpoint/preflight.ts'
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
@@ -13,14 +14,13 @@ import { checkpointsData, lookAtCheckpoints } from './owed.ts'
 import { readSituation, type Situation } from './situation.ts'
 
 const VERB = 'evaluate'
-const OWED = ['awaiting_declaration', 'reopened', 'will_open']
 
 export const run = async (context: Context, call: Call): Promise<Result> => {
   const revision = call.operands[0]
   const { situation, looked } =
     revision === undefined ? await lookNow(context) : await lookAtRevision(context, revision)
   const states = looked?.owed.checkpoints ?? []
-  const owed = states.filter(({ obligation }) => OWED.includes(obligation))
+  const owed = states.filter(({ obligation }) => awaitsConclusion(obligation))
   const answered = owed.filter(({ obligation }) => obligation !== 'will_open')
   const data = {
     ...(looked ? checkpointsData(looked.policy, looked.owed) : { checkpoints: [], ungoverned: [], drops: [] }),
@@ -67,7 +67,7 @@ const lookAtRevision = async (context: Context, revision: string): ReturnType<ty
   if ((await isAncestor(worktree, policy, commit)) !== true) {
     throw new Refusal('precondition_failed', {
       problem: `${revision} does not contain ${trunk.name}`,
-      next: `git merge ${trunk.name}`,
+      next: 'git discern update',
     })
   }
   const scope = { kind: 'commit', commit } as const

@@ -8,10 +8,10 @@ import type { PlannedJob } from '../policy/definition.ts'
 import { planGate } from '../policy/jobs.ts'
 import { CONFIG_FILE } from '../policy/read.ts'
 import type { Result } from '../result.ts'
-import { adminFolder } from '../store/admin.ts'
 import { configurationAdvisories } from './advise.ts'
 import type { Call } from './call.ts'
 import { dropAdvisories, lookNow } from './checkpoints.ts'
+import { gateSetting } from './gate-setting.ts'
 import { checkpointsData } from './owed.ts'
 import { readSituation } from './situation.ts'
 
@@ -26,15 +26,9 @@ export const run = async (context: Context, _call: Call): Promise<Result> => {
   const plan = planGate(configuration, { changedPaths: [] }).jobs.filter(belongs)
   const kept = new Set(plan.map(({ id }) => id))
   const gate = await runGate({
-    context,
-    verb: VERB,
-    worktree,
+    ...gateSetting(context, VERB, worktree, configuration),
     // A check may need a build, which is not prepared here; what is left out is not waited for.
     plan: plan.map(job => ({ ...job, recipe: { ...job.recipe, needs: job.recipe.needs.filter(id => kept.has(id)) } })),
-    settings: configuration.gate,
-    outputFolder: adminFolder(worktree, 'output'),
-    env: context.env,
-    inspect: async () => (await worktreeState(worktree)).tracked,
     digestOutputs: async () => '',
     allowEdits: true,
   })

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { evidenceOf, readQuestions } from '../checkpoint/question-store.ts'
 import { reasonOf } from '../errors.ts'
-import { quoted } from '../git/hook-directory.ts'
+import { quoted } from '../escape.ts'
 import { NOTES_REF, readNote } from '../git/notes.ts'
 import { isAncestor, shortBranch } from '../git/refs.ts'
 import { siblingWorktree, type Worktree } from '../git/repository.ts'

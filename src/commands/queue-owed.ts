@@ -1,7 +1,7 @@
 /** What is owed before a submission can land, and what the trunk's own configuration grants. */
-import { join } from 'node:path'
 import { committedChange } from '../change/collect.ts'
 import { governingPolicy } from '../checkpoint/govern.ts'
+import { awaitsConclusion } from '../checkpoint/obligation.ts'
 import type { QuestionRead } from '../checkpoint/question-store.ts'
 import { reasonOf } from '../errors.ts'
 import type { Worktree } from '../git/repository.ts'
@@ -9,10 +9,7 @@ import { type StandingAnswer, standingGrant } from '../landing/standing.ts'
 import type { Submission } from '../landing/submission.ts'
 import type { SubmissionFacts } from '../landing/wait.ts'
 import { readCommittedConfiguration } from '../policy/read.ts'
-import { readProofRecord, type StoredProof } from '../proof/records.ts'
-import { adminFolder } from '../store/admin.ts'
-import { isMembers } from '../store/by-branch.ts'
-import { readRegularFile } from '../store/file.ts'
+import { glanceAtProof, readProofRecord } from '../proof/records.ts'
 import { lookAtCheckpoints } from './owed.ts'
 
 /**
@@ -22,9 +19,7 @@ import { lookAtCheckpoints } from './owed.ts'
 export type Depth = 'checkpoints' | 'stored'
 
 /** Nothing is granted, or nobody asked. */
-export const NOTHING_STANDING: StandingAnswer = { covered: false, reason: 'the trunk grants no scope', warnings: [] }
-
-const OPEN: readonly string[] = ['awaiting_declaration', 'reopened', 'will_open']
+export const NOTHING_STANDING: StandingAnswer = { covered: false, reason: undefined, warnings: [] }
 
 /** What author and owner still have to say of a Proof that is current. */
 export const owedBy = async (
@@ -37,9 +32,9 @@ export const owedBy = async (
   try {
     const scope = { kind: 'commit', commit: head } as const
     const { checkpoints } = await lookAtCheckpoints({ worktree, branch, policy: predecessor, base: predecessor, scope })
-    const ids = (words: readonly string[]): readonly string[] =>
-      checkpoints.filter(({ obligation }) => words.includes(obligation)).map(({ definition }) => definition.id)
-    return { open: ids(OPEN), unmet: ids(['declared_unmet']) }
+    const ids = (holds: (obligation: string) => boolean): readonly string[] =>
+      checkpoints.filter(({ obligation }) => holds(obligation)).map(({ definition }) => definition.id)
+    return { open: ids(awaitsConclusion), unmet: ids(obligation => obligation === 'declared_unmet') }
   } catch (error) {
     return { unavailable: reasonOf(error) }
   }
@@ -68,8 +63,6 @@ export const standingFor = async (worktree: Worktree, { head, predecessor }: Sub
   return standingGrant({ configuration: governing.configuration, changedPaths: paths.map(({ path }) => path) })
 }
 
-const PROOF_LIMIT_BYTES = 8 << 20
-
 /**
  * The Proof that a submission names, or `undefined` when it is not among the records. For `stored` its shape alone is looked at,
  * as that of the marker is: checking the whole contract costs more than a git process, and counts where something lands.
@@ -79,22 +72,6 @@ export const submittedProof = async (
   directories: { readonly gitDir: string; readonly commonDir: string },
   { head, proof: { proof_id } }: Submission,
 ): Promise<SubmissionFacts['proof']> => {
-  const stored = depth === 'stored' ? await glance(directories, proof_id) : await readProofRecord(directories, proof_id)
+  const stored = await (depth === 'stored' ? glanceAtProof : readProofRecord)(directories, proof_id)
   return stored?.claim.completion.candidate.head === head ? stored : undefined
-}
-
-const glance = async (
-  directories: { readonly gitDir: string; readonly commonDir: string },
-  proofId: string,
-): Promise<StoredProof | undefined> => {
-  try {
-    const bytes = await readRegularFile(join(adminFolder(directories, 'records'), `${proofId}.json`), PROOF_LIMIT_BYTES)
-    const record: unknown = bytes && JSON.parse(bytes.toString('utf8'))
-    const proof = isMembers(record) && record['version'] === 1 ? record['proof'] : undefined
-    const claim = isMembers(proof) && typeof proof['line'] === 'string' ? proof['claim'] : undefined
-    const completion = isMembers(claim) ? claim['completion'] : undefined
-    return isMembers(completion) && isMembers(completion['candidate']) ? (proof as unknown as StoredProof) : undefined
-  } catch {
-    return undefined
-  }
 }

@@ -15,7 +15,7 @@ const VERB = 'queue'
 export const run = async (context: Context, call: Call): Promise<Result> => {
   const situation = await readSituation(context)
   const limit = call.flags['all'] === true ? Number.POSITIVE_INFINITY : QUEUE_ROW_LIMIT_COUNT
-  const { rows, unavailable } = await queueRows(context, situation, { limit, depth: 'checkpoints' })
+  const { rows, unavailable } = await queueRows(situation, { limit, depth: 'checkpoints' })
   const { trunk, refs } = situation
   return {
     ok: true,
@@ -32,7 +32,7 @@ const hintsFor = (rows: readonly QueueRow[]): readonly string[] => {
 }
 
 /** One row for each submission, oldest first, and one for each landing whose note is owed. Writes nothing. */
-export const queueRows = async (_context: Context, situation: Situation, options: QueueOptions): Promise<Queue> => {
+export const queueRows = async (situation: Situation, options: QueueOptions): Promise<Queue> => {
   const { rows, unavailable } = await collectQueue(situation, options)
   const notes: QueueRow[] = []
   for (const journal of await pendingNotes(situation.worktree)) {

@@ -48,7 +48,7 @@ const openEffort = async (context: Context): Promise<EffortPlace> => {
   if ((await isAncestor(worktree, predecessor, head)) !== true) {
     throw new Refusal('precondition_failed', {
       problem: `${shortBranch(branch)} does not contain ${trunk.name} (${predecessor.slice(0, 12)})`,
-      next: `git merge ${trunk.name}`,
+      next: 'git discern update',
     })
   }
   return { effort, situation: effort, worktree, configuration, head, clean: true }

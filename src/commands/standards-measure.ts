@@ -1,20 +1,19 @@
 /** Measuring the standards of a checkout: which jobs that takes, what is known already, and what came of it (facts 14). */
 import type { Context } from '../context.ts'
-import { Interrupted } from '../errors.ts'
-import { type Executed, type ExecuteInput, executeJob, skippedJob } from '../gate/execute.ts'
+import { throwIfInterrupted } from '../errors.ts'
+import { type Executed, executeJob, skippedJob } from '../gate/execute.ts'
 import { closureOf, describeProducers } from '../gate/inputs.ts'
 import { type Measured, measureStandard } from '../gate/measure.ts'
 import { planSteps } from '../gate/outcome.ts'
-import { type GateRun, runGate } from '../gate/run.ts'
+import { type GateInput, type GateRun, runGate } from '../gate/run.ts'
 import { measureSizes } from '../gate/standard.ts'
 import type { Worktree } from '../git/repository.ts'
-import { worktreeState } from '../git/worktrees.ts'
 import type { Configuration, PlannedJob } from '../policy/definition.ts'
 import { planGate } from '../policy/jobs.ts'
 import { meaningFingerprint, type StandardDefinition, standardPlan } from '../policy/standards.ts'
 import type { Advisory, Diagnostic, Step } from '../result.ts'
-import { adminFolder } from '../store/admin.ts'
 import { sha256Json } from '../store/digest.ts'
+import { gateSetting } from './gate-setting.ts'
 import {
   keepMeasurements,
   readingOfStored,
@@ -139,18 +138,13 @@ export interface Measuring {
  */
 export const measureStandards = async (context: Context, verb: string, plan: MeasurePlan): Promise<Measuring> => {
   const { worktree, configuration } = plan.place
-  const input: ExecuteInput = {
-    context,
-    worktree,
+  const input: GateInput = {
+    ...gateSetting(context, verb, worktree, configuration),
     plan: [...plan.jobs, ...plan.standards],
-    settings: configuration.gate,
-    outputFolder: adminFolder(worktree, 'output'),
-    env: context.env,
-    inspect: async () => (await worktreeState(worktree)).tracked,
     digestOutputs: async () => '',
     allowEdits: true,
   }
-  const gate = plan.jobs.length > 0 ? await runProducers(input, verb, plan) : undefined
+  const gate = plan.jobs.length > 0 ? await runProducers(input, plan) : undefined
   const done = new Map((gate?.jobs ?? []).map(job => [job.planned.id, job]))
   const run = context.uuid()
   const executed: Executed[] = []
@@ -196,15 +190,5 @@ export const measureStandards = async (context: Context, verb: string, plan: Mea
   }
 }
 
-const runProducers = (input: ExecuteInput, verb: string, { place, jobs }: MeasurePlan): Promise<GateRun> =>
-  runGate({
-    ...input,
-    plan: jobs,
-    verb,
-    worktree: place.worktree,
-    settings: { ...place.configuration.gate, failFast: false },
-  })
-
-const throwIfInterrupted = ({ signal }: Context): void => {
-  if (signal.aborted) throw signal.reason instanceof Interrupted ? signal.reason : new Interrupted('SIGINT')
-}
+const runProducers = (input: GateInput, { jobs }: MeasurePlan): Promise<GateRun> =>
+  runGate({ ...input, plan: jobs, settings: { ...input.settings, failFast: false } })

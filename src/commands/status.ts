@@ -173,7 +173,7 @@ const describeWork = async (situation: Situation, early: EarlyLook | undefined):
     ...(relation === 'landed'
       ? [`${shortBranch(state.branch ?? 'HEAD')} has nothing that ${trunk.name} does not have`]
       : []),
-    ...(relation === 'diverged' ? [`the branch does not contain ${trunk.name}: git merge ${trunk.name}`] : []),
+    ...(relation === 'diverged' ? [`the branch does not contain ${trunk.name}: git discern update`] : []),
     ...(operation ? [`a ${operation} is in progress`] : []),
     ...(dirty.length > 0 ? [`${dirty.length} uncommitted ${dirty.length === 1 ? 'path' : 'paths'}`] : []),
   ]

@@ -1,7 +1,7 @@
 /** `git discern update`: the trunk brought into the branch by the user's own git (facts 7.6). */
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
-import { quoted } from '../git/hook-directory.ts'
+import { quoted } from '../escape.ts'
 import { displayPath } from '../git/path.ts'
 import { isAncestor, resolveCommit, shortBranch } from '../git/refs.ts'
 import { gitAsUser, gitLine, type UserRun } from '../git/run.ts'

@@ -9,7 +9,7 @@ import { decodePath, displayPath, filePath, splitNul } from '../git/path.ts'
 import type { Repository } from '../git/repository.ts'
 import { gitOutput } from '../git/run.ts'
 import { INPUTS_LIMIT_BYTES, INPUTS_LIMIT_COUNT } from '../limits.ts'
-import type { PlannedJob } from '../policy/definition.ts'
+import { neededJob, type PlannedJob } from '../policy/definition.ts'
 import { matchesAny } from '../policy/paths.ts'
 import { sha256, sha256Json } from '../store/digest.ts'
 
@@ -188,7 +188,7 @@ export const closureOf = (job: PlannedJob, plan: readonly PlannedJob[]): readonl
   const closure = new Set([job])
   for (const member of closure) {
     for (const need of member.recipe.needs) {
-      const needed = plan.find(({ id, producer }) => id === need || producer === need)
+      const needed = neededJob(plan, need)
       if (needed) closure.add(needed)
     }
   }

@@ -1,5 +1,5 @@
 /** Which jobs of a plan need not run, because evidence for exactly this stands already (facts 8.3 to 8.5). Pure. */
-import type { PlannedJob } from '../policy/definition.ts'
+import { neededJob, type PlannedJob } from '../policy/definition.ts'
 
 /**
  * Of the jobs that have standing evidence, by id, those that may be left out. What a job that runs needs runs as well, since it
@@ -13,7 +13,7 @@ export const chooseReused = (plan: readonly PlannedJob[], standing: ReadonlySet<
   }
   for (const job of runs) {
     for (const need of job.recipe.needs) {
-      const needed = plan.find(({ id, producer }) => id === need || producer === need)
+      const needed = neededJob(plan, need)
       if (needed) runs.add(needed)
     }
   }

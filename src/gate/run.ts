@@ -3,10 +3,9 @@
  * committed (facts 7.1, steps 7 to 12). Nothing is decided here about Proofs.
  */
 import { availableParallelism } from 'node:os'
-import type { Context } from '../context.ts'
-import { Interrupted } from '../errors.ts'
+import { throwIfInterrupted } from '../errors.ts'
 import { JOB_PARALLEL_MINIMUM_COUNT } from '../limits.ts'
-import type { PlannedJob } from '../policy/definition.ts'
+import { neededJob, type PlannedJob } from '../policy/definition.ts'
 import type { Advisory, Diagnostic, Step } from '../result.ts'
 import { type Slot, takeSlot } from '../store/slot.ts'
 import { enclosingRuns } from './environment.ts'
@@ -152,7 +151,6 @@ const skip = (run: Run, job: PlannedJob, reason: string): void => {
 
 const runGroup = async (run: Run, jobs: readonly PlannedJob[], width: number): Promise<void> => {
   const { context, plan, settings } = run.input
-  const named = (need: string): PlannedJob | undefined => plan.find(job => job.id === need || job.producer === need)
   try {
     await runPool({
       // Checks first: they are quick, and a test may have to wait for another worktree's.
@@ -163,7 +161,7 @@ const runGroup = async (run: Run, jobs: readonly PlannedJob[], width: number): P
       failFast: settings.failFast,
       signal: context.signal,
       standing: need => {
-        const job = named(need)
+        const job = neededJob(plan, need)
         if (!job) return 'foreign'
         return passed(run, job) ? 'passed' : run.done.has(job.id) ? 'not-passed' : 'pending'
       },
@@ -195,10 +193,4 @@ const testSlot = (run: Run, signal: AbortSignal): Promise<Slot | undefined> => {
     onWait: other => context.progress({ kind: 'note', text: `waiting for the tests of ${other}` }),
   })
   return run.slot
-}
-
-const throwIfInterrupted = (context: Context): void => {
-  if (!context.signal.aborted) return
-  const { reason } = context.signal
-  throw reason instanceof Interrupted ? reason : new Interrupted('SIGINT')
 }

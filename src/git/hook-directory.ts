@@ -1,6 +1,7 @@
 /** Where git looks for hooks here, and whether that is a place of ours to write to (cases 1 to 4). */
 import { realpath, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
+import { quoted } from '../escape.ts'
 import type { ConfigEntry } from './config.ts'
 import { HOOK_EVENTS } from './hook-stub.ts'
 import { splitNul } from './path.ts'
@@ -82,10 +83,6 @@ const setBy = (repository: Repository, entry: ConfigEntry): { readonly where: st
   }
   return { where: file, clear: own[file] ?? `git config --file ${quoted(file)} --unset-all core.hooksPath` }
 }
-
-/** A word for the shell. */
-export const quoted = (text: string): string =>
-  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 
 /** The checkout of this repository that a directory lies in; `undefined` outside all of them. */
 const checkoutAround = async (repository: HooksRepository, path: string): Promise<Place | undefined> => {

@@ -1,6 +1,7 @@
 /** What the state of the hooks means to a person: sentences and what to type next. Pure. */
 import { join } from 'node:path'
-import { type HooksDirectory, quoted } from './hook-directory.ts'
+import { quoted } from '../escape.ts'
+import type { HooksDirectory } from './hook-directory.ts'
 import type { HookInspection } from './hook-slot.ts'
 import { HOOK_EVENTS, type HookEvent } from './hook-stub.ts'
 

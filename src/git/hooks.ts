@@ -2,19 +2,13 @@
 import { rmdir, stat, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Refusal, reasonOf } from '../errors.ts'
+import { quoted } from '../escape.ts'
 import { CONFIG_HOOKS_GIT_VERSION, HOOK_MISSED_LIMIT_BYTES, HOOK_STAMP_REST_MS, HOOK_STAMP_TICK_MS } from '../limits.ts'
 import { adminFolder, readAdmin, removeAdmin, writeAdmin } from '../store/admin.ts'
 import { readRegularFile, removeFile, replaceFile } from '../store/file.ts'
 import type { ConfigEntry } from './config.ts'
 import { hasConfigHooks, inspectConfigHook, installConfigHook, removeConfigHook } from './hook-config.ts'
-import {
-  atLeast,
-  gitVersion,
-  type HooksDirectory,
-  type HooksRepository,
-  hooksDirectory,
-  quoted,
-} from './hook-directory.ts'
+import { atLeast, gitVersion, type HooksDirectory, type HooksRepository, hooksDirectory } from './hook-directory.ts'
 import { type HookAction, installHookFile, ownHookFiles, removeHookFile } from './hook-files.ts'
 import { type HooksInspection, type HooksObstacle, obstacleOf } from './hook-report.ts'
 import { type HookInspection, judge, type Programs, readSlots } from './hook-slot.ts'

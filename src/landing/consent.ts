@@ -1,6 +1,7 @@
 /** Who allowed a landing (facts 10.3): a word in this conversation wins, then what the owner granted before, then a question. */
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
+import type { ProofClaim } from '../proof/claim.ts'
 import type { EffortGrant } from './grant.ts'
 import type { StandingAnswer } from './standing.ts'
 
@@ -17,10 +18,22 @@ export interface ConsentRequest {
   readonly summary: readonly string[]
   /** What a person types after a yes. */
   readonly command: string
-  /** Why no recorded grant can cover this landing, whatever was granted; `undefined` when one may. */
+  /** See `barredBy`. */
   readonly barred: string | undefined
   readonly standing: StandingAnswer
   readonly grant: EffortGrant | undefined
+}
+
+/** What no recorded grant can cover, whatever was granted (facts 10.3); `undefined` when one may. */
+export const barredBy = (
+  unmet: number,
+  claim: Pick<ProofClaim, 'checkpoint_drops' | 'standard_proposals'>,
+): string | undefined => {
+  const { checkpoint_drops = [], standard_proposals = [] } = claim
+  if (unmet > 0) return 'a variance'
+  const isIndeterminate = checkpoint_drops.some(({ reason, mode }) => reason.startsWith('when_') && mode === 'stop')
+  if (isIndeterminate) return 'a checkpoint whose condition could not be decided'
+  return standard_proposals.length > 0 ? 'a proposed limit' : undefined
 }
 
 /** The grant that covers a landing by itself, if one does; a standing one is not spent and so goes first. */
@@ -52,9 +65,6 @@ export const obtainConsent = async (context: Context, request: ConsentRequest): 
 /** The refusal for want of consent. */
 export const awaitingConsent = ({ branch, trunk, command, barred, standing, grant }: ConsentRequest): Refusal => {
   const why = barred !== undefined && (grant || standing.covered) ? `no grant covers ${barred}` : undefined
-  const outside = standing.covered || standing.reason === NOTHING_GRANTED ? undefined : standing.reason
+  const outside = standing.covered ? undefined : standing.reason
   return new Refusal('awaiting_consent', { branch, trunk, command, why: why ?? outside })
 }
-
-/** What `standingGrant` says where nobody granted anything: not worth a word to a person. */
-const NOTHING_GRANTED = 'the trunk grants no scope'

@@ -3,16 +3,13 @@
  * the branch, index and file brought along. A journal stands from before the branch moves until everything is recorded, so
  * that a run that was killed is finished by the next one.
  */
-import { lstat } from 'node:fs/promises'
-import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
+import { bringAlong, checkoutProblem } from '../git/checkout.ts'
 import { parseCommit, parseTree, writeBlob } from '../git/objects.ts'
 import { headBranch, isAncestor, readRefs, shortBranch, updateRefs } from '../git/refs.ts'
 import { oidDigits, type Worktree } from '../git/repository.ts'
 import { git, gitLine, gitOutput } from '../git/run.ts'
-import { REF_RETRY_PAUSE_LIMIT_MS, TRUNK_CHECKOUT_TRY_COUNT } from '../limits.ts'
 import { editLimits } from '../policy/limit-edit.ts'
 import { CONFIG_FILE, readCommittedConfiguration } from '../policy/read.ts'
 import type { StandardProposal } from '../proof/claim.ts'
@@ -65,11 +62,10 @@ export const commitLimits = async (context: Context, worktree: Worktree, change:
   const made = await makeCommit(context, worktree, change)
   if ('problem' in made) return made
   const target = made.commit
-  await git(worktree, ['update-index', '-q', '--refresh'])
-  const trial = await git(worktree, readTree(head, target, true))
-  if (trial.exitCode !== 0) {
+  const problem = await checkoutProblem(worktree, { from: head, to: target })
+  if (problem !== undefined) {
     return {
-      problem: `git cannot bring the work tree along: ${trial.stderr.split('\n')[0] ?? ''}`,
+      problem: `git cannot bring the work tree along: ${problem}`,
       next: 'see what is in the way: git status',
     }
   }
@@ -83,7 +79,7 @@ export const commitLimits = async (context: Context, worktree: Worktree, change:
     await removeAdmin(worktree, JOURNAL)
     return { problem: `git refused to move ${shortBranch(branch)}: ${moved.reason}`, next: 'git status' }
   }
-  const reason = await bringAlong(worktree, journal)
+  const reason = await bringAlong(worktree, { from: journal.expected, to: journal.target })
   if (reason !== undefined) {
     const back = await updateRefs(worktree, [{ ref: branch, to: head, from: target }], 'discern: take a limit back')
     if (back.moved) await removeAdmin(worktree, JOURNAL)
@@ -143,30 +139,6 @@ const treeWith = async (worktree: Worktree, commit: string, blob: string): Promi
   return gitLine(worktree, ['hash-object', '-w', '-t', 'tree', '--stdin'], { input: content })
 }
 
-const readTree = (from: string, to: string, dry: boolean): string[] => [
-  'read-tree',
-  ...(dry ? ['-n'] : []),
-  '-u',
-  '-m',
-  '--no-recurse-submodules',
-  from,
-  to,
-]
-
-/** The two-tree merge in the work tree; the reason when git refuses. Waits briefly for somebody else's `index.lock`. */
-const bringAlong = async (worktree: Worktree, { expected, target }: Journal): Promise<string | undefined> => {
-  let reason = ''
-  for (let tries = 0; tries < TRUNK_CHECKOUT_TRY_COUNT; tries += 1) {
-    await git(worktree, ['update-index', '-q', '--refresh'])
-    const run = await git(worktree, readTree(expected, target, false))
-    if (run.exitCode === 0) return undefined
-    reason = run.stderr.split('\n')[0] ?? ''
-    if (!(await lstat(join(worktree.gitDir, 'index.lock')).catch(() => undefined))) break
-    await pause(REF_RETRY_PAUSE_LIMIT_MS)
-  }
-  return reason || 'git read-tree refused'
-}
-
 /** Everything after the branch moved; each step may be repeated. */
 const settle = async (context: Context, worktree: Worktree, journal: Journal): Promise<void> => {
   await recordProposals(context, worktree, journal.branch, journal.proposals)
@@ -217,7 +189,7 @@ export const recoverLimits = async (context: Context, worktree: Worktree): Promi
   // Whoever committed on top of it, or checked something else out, has an index and files of their own making.
   if (tip === target && (await headBranch(worktree)) === branch) {
     await adoptWritten(worktree, target)
-    const reason = await bringAlong(worktree, journal)
+    const reason = await bringAlong(worktree, { from: journal.expected, to: journal.target })
     if (reason !== undefined) {
       throw new Refusal('conflict', {
         problem: `${CONFIG_FILE} was committed as ${target.slice(0, 12)}, and git could not bring the work tree along: ${reason}`,

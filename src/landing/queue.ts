@@ -3,7 +3,7 @@
  * facts are collected by the verb.
  */
 import { shortBranch } from '../git/refs.ts'
-import { coveringGrant } from './consent.ts'
+import { barredBy, coveringGrant } from './consent.ts'
 import type { Journal } from './journal.ts'
 import { accept, owedWaits, type Relation, type SubmissionFacts, staleWaits, type Wait } from './wait.ts'
 
@@ -32,17 +32,11 @@ export interface QueueRow {
   readonly worktree: string | null
 }
 
-/** Why no recorded grant can cover this landing (facts 10.3). */
-const barred = ({ owed, proof }: SubmissionFacts): string | undefined => {
-  if (owed && 'unmet' in owed && owed.unmet.length > 0) return 'a variance'
-  const { checkpoint_drops = [], standard_proposals = [] } = proof?.claim ?? {}
-  if (checkpoint_drops.some(({ reason, mode }) => reason.startsWith('when_') && mode === 'stop')) return 'a condition'
-  return standard_proposals.length > 0 ? 'a proposed limit' : undefined
-}
-
 const consentOf = (facts: SubmissionFacts): QueueRow['consent'] => {
   const grant = facts.grant && 'unavailable' in facts.grant ? undefined : facts.grant
-  const granted = coveringGrant({ barred: barred(facts), standing: facts.standing, grant })
+  const unmet = facts.owed && 'unmet' in facts.owed ? facts.owed.unmet.length : 0
+  const barred = barredBy(unmet, facts.proof?.claim ?? {})
+  const granted = coveringGrant({ barred, standing: facts.standing, grant })
   switch (granted?.source) {
     case 'standing-grant':
       return { source: granted.source, scopes: granted.scopes }

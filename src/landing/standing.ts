@@ -12,7 +12,8 @@ export interface StandingQuestion {
 /** `scopes` are those of the grant that some changed path is in, in the order of the file. */
 export type StandingAnswer =
   | { readonly covered: true; readonly scopes: readonly [string, ...string[]]; readonly warnings: readonly string[] }
-  | { readonly covered: false; readonly reason: string; readonly warnings: readonly string[] }
+  /** `reason` is `undefined` where the trunk grants nothing, which nobody needs to be told. */
+  | { readonly covered: false; readonly reason: string | undefined; readonly warnings: readonly string[] }
 
 /**
  * Whether the standing grant covers a change: only when there is one and every path of it is inside at least one granted scope
@@ -24,8 +25,8 @@ export const standingGrant = ({ configuration, changedPaths }: StandingQuestion)
   const warnings = [...new Set(named)]
     .filter(name => !known.has(name))
     .map(name => `[acceptance].pre_authorized names ${JSON.stringify(name)}, which is no scope and grants nothing`)
-  const refuse = (reason: string): StandingAnswer => ({ covered: false, reason, warnings })
-  if (named.length === 0) return refuse('the trunk grants no scope')
+  const refuse = (reason: string | undefined): StandingAnswer => ({ covered: false, reason, warnings })
+  if (named.length === 0) return refuse(undefined)
   if (changedPaths.length === 0)
     return refuse('nothing differs from the trunk, and a standing grant covers changes alone')
   const granted = configuration.scopes
@@ -44,7 +45,5 @@ export const standingGrant = ({ configuration, changedPaths }: StandingQuestion)
     return refuse(`${paths} outside the granted scopes (${granting})`)
   }
   const [first, ...others] = granted.flatMap(({ name }) => (used.has(name) ? [name] : []))
-  return first === undefined
-    ? refuse('the trunk grants no scope')
-    : { covered: true, scopes: [first, ...others], warnings }
+  return first === undefined ? refuse(undefined) : { covered: true, scopes: [first, ...others], warnings }
 }

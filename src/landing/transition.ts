@@ -5,15 +5,14 @@
  */
 import { copyFile, lstat, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { type ChangedPath, committedChange } from '../change/collect.ts'
 import { Refusal } from '../errors.ts'
+import { bringAlong, checkoutProblem } from '../git/checkout.ts'
 import { decodePath, displayPath, encodePath, filePath, splitNul } from '../git/path.ts'
 import { isAncestor, readRefs, shortBranch, updateRefs } from '../git/refs.ts'
 import { type Repository, type Worktree, zeroOid } from '../git/repository.ts'
 import { git, gitOutput } from '../git/run.ts'
 import { listCheckouts, openCheckout, operationInProgress, worktreeState } from '../git/worktrees.ts'
-import { REF_RETRY_PAUSE_LIMIT_MS, TRUNK_CHECKOUT_TRY_COUNT } from '../limits.ts'
 import type { Journal } from './journal.ts'
 
 /** Prefix of the per-worktree refs that prove a transition happened (facts 0.4). */
@@ -64,15 +63,7 @@ export const planLanding = async (repository: Repository, landing: Landing, next
   return { ...landing, checkout, change }
 }
 
-const readTree = (landing: Landing, dry: boolean): string[] => [
-  'read-tree',
-  ...(dry ? ['-n'] : []),
-  '-u',
-  '-m',
-  '--no-recurse-submodules',
-  landing.expected,
-  landing.target,
-]
+const moveOf = ({ expected, target }: Landing) => ({ from: expected, to: target })
 
 /**
  * Asks git whether the two-tree merge would work in a checkout, on a copy of its index whose file times were refreshed, so that
@@ -89,14 +80,13 @@ const refuseCollision = async (checkout: Worktree, landing: Landing, change: rea
   try {
     await copyFile(join(checkout.gitDir, 'index'), copy).catch(() => {})
     const env = { GIT_INDEX_FILE: copy }
-    await git(checkout, ['update-index', '-q', '--refresh'], { env })
-    const run = await git(checkout, readTree(landing, true), { env })
-    if (run.exitCode === 0) return
+    const problem = await checkoutProblem(checkout, moveOf(landing), env)
+    if (problem === undefined) return
     const state = await worktreeState(checkout)
     const dirty = new Set([...state.tracked, ...state.untracked])
     const overlap = change.map(({ path }) => path).filter(path => dirty.has(path))
     throw new Refusal('dirty_worktree', {
-      paths: overlap.length > 0 ? overlap.map(displayPath) : [run.stderr.split('\n')[0] ?? 'git read-tree refused'],
+      paths: overlap.length > 0 ? overlap.map(displayPath) : [problem],
       where: checkout.topLevel,
     })
   } finally {
@@ -162,7 +152,7 @@ export const performTransition = async (
     })
   }
   if (!plan.checkout) return { kind: 'landed' }
-  const problem = await bringAlong(plan.checkout, plan)
+  const problem = await bringAlong(plan.checkout, moveOf(plan))
   if (problem === undefined) return { kind: 'landed' }
   const back = await updateRefs(
     repository,
@@ -173,20 +163,6 @@ export const performTransition = async (
     `discern accept: rollback ${branch}`,
   )
   return { kind: 'checkout-failed', rolledBack: back.moved, reason: problem }
-}
-
-/** The two-tree merge in the trunk's checkout; `undefined` when it worked. Waits briefly for somebody else's `index.lock`. */
-const bringAlong = async (checkout: Worktree, landing: Landing): Promise<string | undefined> => {
-  let reason = ''
-  for (let tries = 0; tries < TRUNK_CHECKOUT_TRY_COUNT; tries += 1) {
-    await git(checkout, ['update-index', '-q', '--refresh'])
-    const run = await git(checkout, readTree(landing, false))
-    if (run.exitCode === 0) return undefined
-    reason = run.stderr.split('\n')[0] ?? ''
-    if (!(await lstat(join(checkout.gitDir, 'index.lock')).catch(() => undefined))) break
-    await pause(REF_RETRY_PAUSE_LIMIT_MS)
-  }
-  return reason || 'git read-tree refused'
 }
 
 /** Whether the transition of a journal happened: its marker ref says so, never the trunk's value (facts 10.5). */
@@ -222,7 +198,7 @@ export const recoverCheckout = async (repository: Repository, journal: Journal):
   }
   const checkout = await openCheckout(repository, holder.topLevel)
   await adoptWrittenPaths(checkout, landing)
-  return bringAlong(checkout, landing)
+  return bringAlong(checkout, moveOf(landing))
 }
 
 interface TreeChange {

@@ -1,5 +1,5 @@
 /** What a submission waits for, each with the command that settles it, from facts that were read (facts 10.5). Pure. */
-import { quoted } from '../git/hook-directory.ts'
+import { quoted } from '../escape.ts'
 import { shortBranch } from '../git/refs.ts'
 import type { ProofClaim } from '../proof/claim.ts'
 import { abbreviate } from '../proof/envelope.ts'

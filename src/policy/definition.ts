@@ -76,6 +76,10 @@ export interface Configuration {
 /** Requirement id of a generator, by which `needs` and `producer` name it. */
 export const generatedId = (name: string): string => `discern-generated-${name}`
 
+/** The job of a plan that a name in `needs` means: its id, or the table it stands in. */
+export const neededJob = (plan: readonly PlannedJob[], need: string): PlannedJob | undefined =>
+  plan.find(({ id, producer }) => id === need || producer === need)
+
 /** One thing the gate will run. The same plan is shown by `--dry-run` and executed by a real run. */
 export interface PlannedJob {
   /** Requirement id: the job's name, `discern-scope-<name>`, `discern-generated-<name>`, `discern-standard-<name>` or `discern-preflight`. */

@@ -2,7 +2,7 @@
 import type { PlannedJob } from '../policy/definition.ts'
 import { subjectOf } from './applicability.ts'
 import type { Applicability, Attempt, Completion, Component, Executor, Mode, Requirement, Revision } from './claim.ts'
-import type { StandingEvidence } from './standing.ts'
+import type { StandingEvidence } from './subjects.ts'
 
 /** One planned job that passed: in this run, with what its evidence holds for and when it was over, or in an earlier one. */
 export type PassedJob =

@@ -6,8 +6,8 @@ import { shortBranch } from '../git/refs.ts'
 import { assembleCompletion, type PassedJob } from './assemble.ts'
 import type { Applicability, Drop, Mode, ProofClaim, Requirement, Revision } from './claim.ts'
 import { abbreviate } from './envelope.ts'
-import { type DeclaredRow, presentProof } from './page.ts'
-import type { StandingEvidence } from './standing.ts'
+import { type DeclaredRow, presentProof, type RanRow } from './page.ts'
+import type { StandingEvidence } from './subjects.ts'
 
 export interface StampedProof {
   readonly claim: ProofClaim
@@ -84,12 +84,15 @@ export const completeProof = (context: Context, input: CompleteInput): StampedPr
     ...(input.mode === 'report' ? { mode: 'report' } : {}),
     ...(input.drops.length > 0 ? { checkpoint_drops: input.drops } : {}),
   }
-  const ran = input.jobs.map(({ planned, outcome, durationMs, reusedFrom }) => ({
-    name: planned.label,
-    stage: planned.stage,
-    command: planned.recipe.run.join(' && '),
-    result: reusedFrom === undefined ? outcome : `${outcome}, ${reusedWords(reusedFrom)}`,
-    durationS: durationMs / 1000,
-  }))
-  return { claim, ...presentProof({ claim, predecessor: input.predecessor, ran, declared: input.declared }) }
+  const { predecessor, declared } = input
+  return { claim, ...presentProof({ claim, predecessor, ran: input.jobs.map(ranRow), declared }) }
 }
+
+/** A job as a row of the page's table of what ran (facts 9.3). */
+export const ranRow = ({ planned, outcome, durationMs, reusedFrom }: GateJob): RanRow => ({
+  name: planned.label,
+  stage: planned.stage,
+  command: planned.recipe.run.join(' && '),
+  result: reusedFrom === undefined ? outcome : `${outcome}, ${reusedWords(reusedFrom)}`,
+  durationS: durationMs / 1000,
+})

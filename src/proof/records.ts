@@ -6,6 +6,7 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SEQUENCE_KEEP_COUNT } from '../limits.ts'
 import { adminFolder } from '../store/admin.ts'
+import { isMembers } from '../store/by-branch.ts'
 import { createFile, readRegularFile, removeFile } from '../store/file.ts'
 import { assertValid, violations } from '../store/schema.ts'
 import type { Attempt, Candidate, Completion, Evidence, Executor, Mode, Presentation, ProofClaim } from './claim.ts'
@@ -17,6 +18,9 @@ interface Directories {
 
 const RECORD_LIMIT_BYTES = 8 << 20
 const DIGITS = 12
+
+/** A sequence number as it begins a file name, so that names sort as numbers do. */
+export const sequenceName = (sequence: number): string => String(sequence).padStart(DIGITS, '0')
 
 /**
  * Reserves the next number of the repository-wide order. Two callers never get the same one: the number is a file that only
@@ -30,7 +34,7 @@ export const reserveSequence = async (directories: Directories): Promise<number>
   for (;;) {
     const before = await taken()
     const next = Math.max(0, ...before) + 1
-    const path = join(folder, String(next).padStart(DIGITS, '0'))
+    const path = join(folder, sequenceName(next))
     try {
       await writeFile(path, '', { flag: 'wx', mode: 0o600 })
     } catch (error) {
@@ -43,7 +47,7 @@ export const reserveSequence = async (directories: Directories): Promise<number>
       continue
     }
     for (const old of after) {
-      if (old <= next - SEQUENCE_KEEP_COUNT) await removeFile(join(folder, String(old).padStart(DIGITS, '0')))
+      if (old <= next - SEQUENCE_KEEP_COUNT) await removeFile(join(folder, sequenceName(old)))
     }
     return next
   }
@@ -94,12 +98,16 @@ export const readRecord = async <Kind extends keyof RecordShapes>(
   kind: Kind,
   id: string,
 ): Promise<RecordShapes[Kind] | undefined> => {
+  const record = await parseRecord(directories, id)
+  if (!record || violations('discern-records', record).length > 0) return undefined
+  return (record as { readonly kind: string }).kind === kind ? (record as RecordShapes[Kind]) : undefined
+}
+
+const parseRecord = async (directories: Directories, id: string): Promise<unknown> => {
   if (!/^[0-9a-f-]{36}$/.test(id)) return undefined
   try {
     const bytes = await readRegularFile(join(adminFolder(directories, 'records'), `${id}.json`), RECORD_LIMIT_BYTES)
-    const record: unknown = bytes && JSON.parse(bytes.toString('utf8'))
-    if (!record || violations('discern-records', record).length > 0) return undefined
-    return (record as { readonly kind: string }).kind === kind ? (record as RecordShapes[Kind]) : undefined
+    return bytes && JSON.parse(bytes.toString('utf8'))
   } catch {
     return undefined
   }
@@ -108,6 +116,18 @@ export const readRecord = async <Kind extends keyof RecordShapes>(
 /** A Proof by its id, or `undefined` when it is not here or not readable. */
 export const readProofRecord = async (directories: Directories, proofId: string): Promise<StoredProof | undefined> =>
   (await readRecord(directories, 'proof', proofId))?.proof
+
+/**
+ * The same without its contract, for a listing that is read often: only what shows that it is a Proof is looked at, as of the
+ * marker. Checking the whole contract costs more than a git process, and counts where something lands.
+ */
+export const glanceAtProof = async (directories: Directories, proofId: string): Promise<StoredProof | undefined> => {
+  const record = await parseRecord(directories, proofId)
+  const proof = isMembers(record) && record['version'] === 1 ? record['proof'] : undefined
+  const claim = isMembers(proof) && typeof proof['line'] === 'string' ? proof['claim'] : undefined
+  const completion = isMembers(claim) ? claim['completion'] : undefined
+  return isMembers(completion) && isMembers(completion['candidate']) ? (proof as unknown as StoredProof) : undefined
+}
 
 export interface Verdict {
   readonly sequence: number
@@ -123,7 +143,7 @@ const VERDICT = /^(\d+)-(strict|report)-(passed|failed)-([0-9a-f-]{36})(?:-([0-9
 /** Says that an attempt on `head` ended, and how. The file's name is the whole record. */
 export const recordVerdict = async (directories: Directories, head: string, verdict: Verdict): Promise<void> => {
   const { sequence, mode, passed, attemptId, proofId } = verdict
-  const name = `${String(sequence).padStart(DIGITS, '0')}-${mode}-${passed ? 'passed' : 'failed'}-${attemptId}`
+  const name = `${sequenceName(sequence)}-${mode}-${passed ? 'passed' : 'failed'}-${attemptId}`
   await createFile(join(adminFolder(directories, 'verdicts'), head, proofId ? `${name}-${proofId}` : name), '')
 }
 

@@ -147,7 +147,11 @@ neutral = true
       ['git switch -q main', 'on_trunk', /git switch -c/],
       ['git switch -q --detach main', 'detached_head', /git switch -c/],
       ['git switch -q -c same main', 'nothing_to_prove', /git commit/],
-      ['git switch -q -c behind main~1 && git commit -q --allow-empty -m x', 'precondition_failed', /git merge main/],
+      [
+        'git switch -q -c behind main~1 && git commit -q --allow-empty -m x',
+        'precondition_failed',
+        /git discern update/,
+      ],
       [
         'git switch -q -c dirty main && git commit -q --allow-empty -m x && echo 1 >untracked',
         'dirty_worktree',

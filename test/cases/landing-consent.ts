@@ -222,4 +222,46 @@ describe('landing from elsewhere', () => {
     assert.match(text.out, /^api waits: main moved/m)
     assert.equal((await accept(s, 'r', '--all-ready', '--confirmed')).exit, 2)
   })
+
+  it('takes the newest of two worktrees that submitted one branch', async t => {
+    const s = scratch(t)
+    start(s)
+    await proven(s, 'api', { 'api/a': 'x' })
+    s.git('r', 'worktree', 'add', '-q', '-f', '../twin', 'api')
+    s.write('twin/api/a', 'y')
+    const newer = s.commit('twin', 'newer')
+    assert.equal((await s.discern('twin', ['done', '--json'], { now: new Date('2027-01-01') })).result.ok, true)
+    assert.equal((await accept(s, 'r', '--target', 'api', '--confirmed')).result.ok, true)
+    assert.equal(trunk(s), newer)
+  })
+
+  it('names the branch so that the command can be typed, whatever it is called', async t => {
+    const s = scratch(t)
+    start(s)
+    s.git('r', 'switch', '-q', '-c', 'it’s;ok')
+    s.write('r/api/a', 'x')
+    s.commit('r', 'one more')
+    assert.equal((await s.discern('r', ['done', '--json'])).result.ok, true)
+    s.git('r', 'switch', '-q', 'main')
+    const refused = await accept(s, 'r', '--target', 'it’s;ok')
+    assert.deepEqual(refused.result.hints, [
+      "ask the owner; after a yes: git discern accept --target 'it’s;ok' --confirmed",
+    ])
+  })
+})
+
+describe('what cannot be cleared away after a landing', () => {
+  it('is an advisory: trunk and note stand', async t => {
+    const s = scratch(t)
+    start(s)
+    await proven(s, 'api', { 'api/a': 'x' })
+    s.write('r/.git/worktrees/api/discern/submission', 'torn')
+    const landed = await accept(s, 'api', '--confirmed')
+    assert.equal(landed.result.ok, true, landed.out)
+    assert.equal(noteOf(s, trunk(s)).subject.commit, s.git('api', 'rev-parse', 'HEAD'))
+    const [advisory] = (landed.result.advisories ?? []).filter(({ kind }) => kind === 'acceptance-cleanup-incomplete')
+    assert.match(advisory?.evidence ?? '', /the landing stands, .*submission/)
+    assert.equal(s.read('r/.git/worktrees/api/discern/submission'), 'torn')
+    assert.equal(s.git('api', 'for-each-ref', 'refs/worktree'), '')
+  })
 })

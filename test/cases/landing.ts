@@ -127,7 +127,10 @@ describe('the trunk', () => {
     const refused = await accept(s)
     assert.equal(refused.result.error, 'trunk_moved')
     assert.match(String(refused.result.message), new RegExp(`now at ${moved}`))
-    assert.match(String(refused.result.hints), /git merge main/)
+    assert.match(
+      String(refused.result.hints),
+      /^git discern update && git discern done && git discern accept --confirmed$/,
+    )
     assert.equal(s.git('r', 'for-each-ref'), refs)
     s.git('wt', 'merge', '-q', '--no-edit', 'main')
     await land(s, 'wt')

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { adminFolder } from '../store/admin.ts'
 import { createFile } from '../store/file.ts'
 import type { Attempt, Component, Executor } from './claim.ts'
-import { readRecord } from './records.ts'
+import { readRecord, sequenceName } from './records.ts'
 
 interface Directories {
   readonly gitDir: string
@@ -31,7 +31,6 @@ export interface StandingEvidence {
   readonly head: string
 }
 
-const DIGITS = 12
 const ENTRY = /^(\d{12})-(passed|failed)-([0-9a-f-]{36})(?:-([0-9a-f-]{36}))?$/
 const SUBJECT = /^[0-9a-f]{64}$/
 
@@ -41,7 +40,7 @@ const subjectFolder = (directories: Directories, subject: string): string =>
 /** Says what an attempt found on a subject. A failed or cancelled one stands before every older pass. */
 export const recordSubject = async (directories: Directories, subject: string, entry: Entry): Promise<void> => {
   const { sequence, outcome, attemptId, evidenceId } = entry
-  const name = `${String(sequence).padStart(DIGITS, '0')}-${outcome}-${attemptId}`
+  const name = `${sequenceName(sequence)}-${outcome}-${attemptId}`
   await createFile(join(subjectFolder(directories, subject), evidenceId ? `${name}-${evidenceId}` : name), '')
 }
 
