@@ -6,6 +6,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { adminFolder } from '../store/admin.ts'
 import { createFile } from '../store/file.ts'
+import { subjectOf } from './applicability.ts'
 import type { Attempt, Component, Executor } from './claim.ts'
 import { readRecord, sequenceName } from './records.ts'
 
@@ -73,7 +74,7 @@ export const standingEvidence = async (
     mode === 'strict' &&
     purpose === 'completion' &&
     attempt.attempt.state.kind === 'finished' &&
-    attempt.attempt.subjects.includes(subject)
+    subjectOf(evidence.evidence.applicability) === subject
   if (!isWhole) return undefined
   return {
     component: { id: evidenceId, evidence: evidence.evidence },

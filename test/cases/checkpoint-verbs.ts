@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { bundle, CONFIG, change, land, project } from '../support/project.ts'
+import { bundle, CONFIG, change, land, meddlingGit, project } from '../support/project.ts'
 import { type Loose, type Scratch, scratch } from '../support/scratch.ts'
 
 const POLICY = `
@@ -33,6 +33,17 @@ const obligations = (data: Loose): Loose =>
 const ran = (s: Scratch): number => s.sh('.', 'cat ran 2>/dev/null | wc -l').out.trim() as unknown as number
 
 describe('a question before the gate', () => {
+  it('is that of the commit that is checked out when git has looked, not when it began to', async t => {
+    const s = scratch(t)
+    asked(s, POLICY, { g: '1' })
+    s.write('r/migrations/2.sql', 'late\n')
+    s.git('r', 'add', '.')
+    const env = meddlingGit(s, 'status*', `git -C '${s.path('r')}' commit -q -m late`)
+    const { data } = await s.discern('r', ['checkpoints', '--json'], { env })
+    assert.deepEqual(obligations(data), { 'rollback-path': 'will_open' })
+    assert.deepEqual(data.checkpoints[0].preview.matched, ['migrations/2.sql'])
+  })
+
   it('is previewed by every read surface, which writes nothing', async t => {
     const s = scratch(t)
     asked(s)

@@ -1,6 +1,7 @@
 /** Jobs that need not run again: evidence counts for every commit with the same declared inputs (facts 8.3 to 8.5). */
 import assert from 'node:assert/strict'
-import { rmSync, symlinkSync } from 'node:fs'
+import { readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { accept, land, noteLines } from '../support/project.ts'
 import { type Loose, type Scratch, scratch } from '../support/scratch.ts'
@@ -149,5 +150,24 @@ needs = ["lint"]
     s.write('r/note', '3')
     s.git('r', 'commit', '-q', '-m', 'three', 'note')
     assert.equal((await ranBy(s, {})).ran, 'lint test')
+  })
+
+  it('is that of its own subject: an entry that names evidence of another job counts for nothing', async t => {
+    const s = scratch(t)
+    start(
+      s,
+      CONFIG.replace(
+        '[jobs.test]',
+        '[jobs.types]\nstage = "check"\nrun = "echo types >>../ran"\ninputs = ["src/**"]\n[jobs.test]',
+      ),
+    )
+    assert.equal((await ranBy(s, { note: '1' })).ran, 'lint test types')
+    const folder = s.path('r/.git/discern/completion/subjects')
+    const [one = '', other = ''] = readdirSync(folder)
+    const [entry = ''] = readdirSync(join(folder, one))
+    const [replaced = ''] = readdirSync(join(folder, other))
+    renameSync(join(folder, one, entry), join(folder, other, replaced.replace(/[0-9a-f-]{36}$/, entry.slice(-36))))
+    rmSync(join(folder, other, replaced))
+    assert.equal((await ranBy(s, { note: '2' })).ran, 'lint test types')
   })
 })

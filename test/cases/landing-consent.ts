@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { grantEffort, readGrant } from '../../src/landing/grant.ts'
 import { openScratch } from '../support/open.ts'
+import { meddlingGit } from '../support/project.ts'
 import { type Loose, type Scratch, scratch } from '../support/scratch.ts'
 
 const CONFIG = `[repository]
@@ -140,6 +141,53 @@ describe('consent', () => {
     assert.equal(proof.completion.candidate.head, trunk(s))
     assert.match(presentation.line, /1 declared unmet, owner variance authorized/)
     assert.equal(await granted(t, s, 'mig'), true)
+  })
+
+  it('never lets a grant cover a stop whose condition could not be decided', async t => {
+    const s = scratch(t)
+    start(s)
+    s.write('r/discern.toml', `${CONFIG}[checkpoints.guide]\npaths = ["docs/**"]\nwhen = "exit 7"\nquestion = "?"\n`)
+    s.commit('r', 'a condition that cannot be decided')
+    await proven(s, 'docs', { 'docs/a.md': 'x' }, '--met', 'guide')
+    await grant(t, s, 'docs')
+    const before = trunk(s)
+    const refused = await accept(s, 'docs')
+    assert.equal(refused.result.error, 'awaiting_consent')
+    assert.match(String(refused.result.message), /no grant covers a checkpoint whose condition could not be decided/)
+    assert.equal(trunk(s), before)
+    assert.equal((await accept(s, 'docs', '--confirmed')).data.consent.source, 'conversation')
+    assert.equal(await granted(t, s, 'docs'), true)
+  })
+
+  it('gives a grant back at once when another landing wins the race', async t => {
+    const s = scratch(t)
+    start(s)
+    await proven(s, 'api', { 'api/a': 'x' })
+    await grant(t, s, 'api')
+    s.git('r', 'commit', '-q', '--allow-empty', '-m', 'theirs')
+    const theirs = trunk(s)
+    s.git('r', 'reset', '-q', '--hard', 'HEAD~1')
+    const env = meddlingGit(s, '*update-ref*--stdin*', `git update-ref refs/heads/main ${theirs}`)
+    const lost = await s.discern('api', ['accept', '--json'], { env })
+    assert.equal(lost.result.error, 'trunk_moved', lost.out)
+    assert.equal(trunk(s), theirs)
+    assert.equal(await granted(t, s, 'api'), true)
+    assert.throws(() => s.read('r/.git/worktrees/api/discern/acceptance-transaction.json'))
+  })
+
+  it('compares what the owner allowed again just before the trunk moves', async t => {
+    const s = scratch(t)
+    start(s)
+    await proven(s, 'mig', { 'migrations/1': 'x' }, '--unmet', 'rollback-path', '--why', 'first reason')
+    const before = trunk(s)
+    const store = s.path('r/.git/worktrees/mig/discern/checkpoint-open-questions')
+    // The last time the change is read is the comparison.
+    const env = meddlingGit(s, '*diff-tree*--raw*--no-relative*', `sed -i 's/first reason/other reason/' '${store}'`, 2)
+    const run = await s.discern('mig', ['accept', '--confirmed', '--variance', 'rollback-path', '--json'], { env })
+    assert.equal(run.result.error, 'incomplete', run.out)
+    assert.match(String(run.result.message), /the declarations changed while the landing was prepared/)
+    assert.equal(trunk(s), before)
+    assert.equal(s.git('r', 'for-each-ref', 'refs/notes'), '')
   })
 
   it('refuses a variance where nothing is declared unmet', async t => {

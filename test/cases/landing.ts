@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { existsSync, rmSync } from 'node:fs'
 import { describe, it } from 'node:test'
-import { accept, bundle, change, land, noteLines, project, provenWorktree } from '../support/project.ts'
+import { accept, bundle, change, land, meddlingGit, noteLines, project, provenWorktree } from '../support/project.ts'
 import { type Scratch, scratch } from '../support/scratch.ts'
 
 const stash = (s: Scratch) => s.tryGit('r', 'rev-parse', '-q', '--verify', 'refs/stash').exit
@@ -142,15 +142,9 @@ describe('the trunk', () => {
     await provenWorktree(s)
     s.git('r', 'switch', '-q', '--detach')
     const raced = s.git('r', 'commit-tree', 'main^{tree}', '-p', 'main', '-m', 'raced')
-    const real = s.sh('.', 'command -v git').out.trim()
-    s.write(
-      'race/git',
-      `#!/bin/sh\ncase "$*" in *"update-ref -z --stdin"*) '${real}' update-ref refs/heads/main ${raced} ;; esac\nexec '${real}' "$@"\n`,
-      0o755,
-    )
     const [node, script] = bundle
     const refused = s.exec('wt', node, [script, 'accept', '--confirmed', '--json'], {
-      env: { PATH: `${s.path('race')}:${s.env['PATH']}` },
+      env: meddlingGit(s, '*"update-ref -z --stdin"*', `git -C '${s.path('r')}' update-ref refs/heads/main ${raced}`),
     })
     assert.equal(JSON.parse(refused.out).error, 'trunk_moved')
     assert.equal(s.git('r', 'rev-parse', 'main'), raced)

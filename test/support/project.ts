@@ -112,3 +112,21 @@ export const accept = (s: Scratch, cwd = 'wt'): Promise<DiscernRun> =>
 /** One line per note, as git lists them: blob and commit. */
 export const noteLines = (s: Scratch, cwd = 'r'): readonly string[] =>
   s.tryGit(cwd, 'notes', '--ref=discern', 'list').out.split('\n').filter(Boolean)
+
+/** The environment of a `git` that, at its `at`-th call that fits a shell pattern, first lets somebody else do something. */
+export const meddlingGit = (s: Scratch, pattern: string, deed: string, at = 1): { readonly PATH: string } => {
+  const real = s.sh('.', 'command -v git').out.trim()
+  const count = s.path('meddled')
+  s.write(
+    'meddling/git',
+    `#!/bin/sh
+case "$*" in ${pattern})
+  echo >>'${count}'
+  if [ "$(wc -l <'${count}')" -eq ${at} ]; then (PATH='${s.env['PATH']}'; ${deed}) >/dev/null 2>&1; fi
+esac
+exec '${real}' "$@"
+`,
+    0o755,
+  )
+  return { PATH: `${s.path('meddling')}:${s.env['PATH']}` }
+}
