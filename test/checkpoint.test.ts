@@ -1,4 +1,5 @@
 import './cases/checkpoint-fields.ts'
+import './cases/checkpoint-drops.ts'
 import './cases/checkpoint-evaluate.ts'
 import './cases/checkpoint-govern.ts'
 import './cases/checkpoint-verbs.ts'
