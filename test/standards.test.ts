@@ -1,5 +1,6 @@
 import './cases/standards-policy.ts'
 import './cases/standards-metrics.ts'
 import './cases/standards-ratchet.ts'
+import './cases/standards-done.ts'
 import './cases/standards-verb.ts'
 import './cases/standards-proposal.ts'

@@ -12,6 +12,7 @@ import {
   retireJournal,
   settlePendingNote,
 } from '../landing/journal.ts'
+import { type Retirement, retire } from '../landing/retire.ts'
 import { clearSubmission, readSubmission } from '../landing/submission.ts'
 import { recoverCheckout, retireMarkers, transitionHappened } from '../landing/transition.ts'
 import { type NoteWrite, recordProofNote } from '../proof/note.ts'
@@ -25,6 +26,8 @@ const VERB = 'accept'
 export interface Recovery {
   readonly recovered: boolean
   readonly checkoutProblem: string | undefined
+  /** The branch and its worktree were asked to be removed. */
+  readonly retire: boolean
 }
 
 /** After the trunk moved: mapping, note, then the journal. Nothing here can undo the landing (facts 10.5). */
@@ -46,14 +49,16 @@ export const settle = async (
     await retireMarkers(worktree)
   }
   const published = publicationCommands(situation.entries, trunk.name)
+  // Last, since nothing can run or be written in a worktree that is gone.
+  const mayGo = recovery.retire && recovery.checkoutProblem === undefined && isWritten(write)
+  const retirement = mayGo ? await retire(worktree, retireRequest(worktree, journal)) : undefined
   const result = {
     verb: VERB,
     data: {
       landing: {
         recovery_performed: recovery.recovered,
         trunk_landed: true,
-        worktree_removed: false,
-        branch_deleted: false,
+        ...removedBy(retirement),
       },
       branch: shortBranch(journal.worktree_branch),
       trunk: trunk.name,
@@ -65,7 +70,7 @@ export const settle = async (
       proof_note: { write, fetch },
       ...(published ? { publication: published } : {}),
     },
-    advisories: [...noteAdvisories(write, worktree.topLevel), ...spent, ...cleared],
+    advisories: [...noteAdvisories(write, worktree.topLevel), ...spent, ...cleared, ...retainedAdvisories(retirement)],
   }
   if (recovery.checkoutProblem !== undefined) {
     const refusal = new Refusal('partial_acceptance', {
@@ -125,9 +130,36 @@ const deliver = async (context: Context, { worktree, entries }: Situation, journ
     presentation: journal.presentation,
     acceptance: journal.acceptance,
   })
-  if (write.status === 'recorded' || write.status === 'already_present') await settlePendingNote(worktree, journal.id)
+  if (isWritten(write)) await settlePendingNote(worktree, journal.id)
   return write
 }
+
+const isWritten = ({ status }: NoteWrite): boolean => status === 'recorded' || status === 'already_present'
+
+const retireRequest = ({ topLevel }: Situation['worktree'], { worktree_branch, target }: Journal) => ({
+  branch: worktree_branch,
+  landed: target,
+  worktreeTopLevel: topLevel,
+})
+
+const removedBy = (
+  retirement: Retirement | undefined,
+): { readonly worktree_removed: boolean; readonly branch_deleted: boolean } => ({
+  worktree_removed: retirement?.status === 'retired' || retirement?.worktreeRemoved === true,
+  branch_deleted: retirement?.status === 'retired',
+})
+
+/** What was asked to go and stays is said together with what holds it. */
+const retainedAdvisories = (retirement: Retirement | undefined): readonly Advisory[] =>
+  retirement?.status === 'retained'
+    ? [
+        {
+          kind: 'acceptance-cleanup-incomplete',
+          evidence: `the landing stands, and branch and worktree stay (${retirement.reason}): ${retirement.detail}`,
+          next_action: 'git worktree list',
+        },
+      ]
+    : []
 
 const noteAdvisories = (write: NoteWrite, topLevel: string): readonly Advisory[] =>
   write.status === 'record_failed'
@@ -144,7 +176,11 @@ const noteAdvisories = (write: NoteWrite, topLevel: string): readonly Advisory[]
  * Finishes what an earlier call left: first the journal of this worktree, then every note still owed in this repository. A
  * result means that this invocation is over; `undefined` that a new landing may begin.
  */
-export const recover = async (context: Context, situation: Situation): Promise<Result | undefined> => {
+export const recover = async (
+  context: Context,
+  situation: Situation,
+  retireToo = false,
+): Promise<Result | undefined> => {
   const { worktree } = situation
   const journal = await readJournal(worktree)
   await recoverClaims(context, worktree, id => transitionHappened(worktree, id))
@@ -153,7 +189,7 @@ export const recover = async (context: Context, situation: Situation): Promise<R
   if (journal) {
     if (await transitionHappened(worktree, journal.id)) {
       const checkoutProblem = await recoverCheckout(worktree, journal)
-      return settle(context, situation, journal, { recovered: true, checkoutProblem })
+      return settle(context, situation, journal, { recovered: true, checkoutProblem, retire: retireToo })
     }
     await abandon(context, worktree, journal.id)
   }

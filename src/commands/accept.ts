@@ -16,12 +16,13 @@ import {
 } from '../landing/consent.ts'
 import { claimGrant, readGrant } from '../landing/grant.ts'
 import { type Journal, readJournal, writeJournal } from '../landing/journal.ts'
+import { checkApprovals, liveProposals, requireSameProposals } from '../landing/proposal.ts'
 import { standingGrant } from '../landing/standing.ts'
 import { allSubmissions } from '../landing/submission.ts'
 import { type LandingPlan, performTransition, planLanding } from '../landing/transition.ts'
 import { sameVariances, settleVariances, unmetDeclarations } from '../landing/variance.ts'
 import { readCommittedConfiguration } from '../policy/read.ts'
-import type { Variance } from '../proof/claim.ts'
+import type { StandardProposal, Variance } from '../proof/claim.ts'
 import { abbreviate } from '../proof/envelope.ts'
 import { presentLanding } from '../proof/page.ts'
 import type { Result } from '../result.ts'
@@ -32,6 +33,7 @@ import { acceptHint } from './advise.ts'
 import type { Call } from './call.ts'
 import { checkpointsData, lookAtCheckpoints } from './owed.ts'
 import { readSituation, requireEffort, type Situation } from './situation.ts'
+import { readSettledSituation } from './standards-effort.ts'
 
 const VERB = 'accept'
 
@@ -39,23 +41,30 @@ const VERB = 'accept'
 interface Word {
   readonly confirmed: boolean
   readonly variances: readonly string[]
+  /** Tokens of the proposed limits that the owner approves. */
+  readonly approvals: readonly string[]
+  readonly retire: boolean
   /** `--target` as it was typed, for the commands that are shown. */
   readonly target: string | undefined
 }
 
 export const run = async (context: Context, call: Call): Promise<Result> => {
-  const { variance, target, confirmed } = call.flags
+  const { variance, target, confirmed, retire } = call.flags
+  const approvals = call.flags['approve-standard']
   const word: Word = {
     confirmed: confirmed === true,
     variances: Array.isArray(variance) ? variance : [],
+    approvals: Array.isArray(approvals) ? approvals : [],
+    retire: retire === true,
     target: typeof target === 'string' ? target : undefined,
   }
   const dryRun = call.flags['dry-run'] === true
   if (call.flags['all-ready'] === true) {
     refuseWithAllReady(word)
-    return landAllReady(context, dryRun)
+    return landAllReady(context, word.retire, dryRun)
   }
-  const situation = await readSituation(context)
+  const elsewhere = word.target !== undefined
+  const situation = await (dryRun || elsewhere ? readSituation(context) : readSettledSituation(context, VERB))
   if (word.target !== undefined) {
     const row = await findSubmission(situation, word.target)
     if (dryRun) return preview(await subjectOf(situation, row), word)
@@ -63,20 +72,19 @@ export const run = async (context: Context, call: Call): Promise<Result> => {
   }
   if (dryRun) return preview(await subjectHere(await requireEffort(situation, VERB)), word)
   return withLock(context, situation.worktree, 'accept', VERB, async () => {
-    const recovered = await recover(context, situation)
+    const recovered = await recover(context, situation, word.retire)
     return recovered ?? land(context, await subjectHere(await requireEffort(situation, VERB)), word)
   })
 }
 
 /** Each landing of several needs permission of its own, which one word in a conversation cannot name. */
-const refuseWithAllReady = ({ confirmed, variances, target }: Word): void => {
-  const stray = confirmed
-    ? 'confirmed'
-    : variances.length > 0
-      ? 'variance'
-      : target !== undefined
-        ? 'target'
-        : undefined
+const refuseWithAllReady = ({ confirmed, variances, approvals, target }: Word): void => {
+  const [stray] = [
+    ...(confirmed ? ['confirmed'] : []),
+    ...(variances.length > 0 ? ['variance'] : []),
+    ...(approvals.length > 0 ? ['approve-standard'] : []),
+    ...(target !== undefined ? ['target'] : []),
+  ]
   if (stray === undefined) return
   throw new Refusal('invalid_arguments', {
     problem: `accept: --all-ready lands what is authorized already, and takes no --${stray}`,
@@ -91,7 +99,11 @@ type Row = Awaited<ReturnType<typeof findSubmission>>
 const landSubmission = async (context: Context, situation: Situation, row: Row, word: Word): Promise<Result> => {
   const { effort } = await subjectOf(situation, row)
   return withLock(context, effort.worktree, 'accept', VERB, async () => {
-    const recovered = await recover(context, { ...situation, worktree: effort.worktree, state: effort.state })
+    const recovered = await recover(
+      context,
+      { ...situation, worktree: effort.worktree, state: effort.state },
+      word.retire,
+    )
     return recovered ?? land(context, await subjectOf(situation, row), word)
   })
 }
@@ -100,11 +112,11 @@ const landSubmission = async (context: Context, situation: Situation, row: Row, 
  * Lands one after another what is a fast-forward and authorized by a grant, and says of each other one why it waits. Nobody is
  * asked at the terminal. The trunk is read again before each, since each landing moves it.
  */
-const landAllReady = async (context: Context, dryRun: boolean): Promise<Result> => {
+const landAllReady = async (context: Context, retire: boolean, dryRun: boolean): Promise<Result> => {
   const silent: Context = { ...context, confirm: undefined }
   const landed: object[] = []
   const waiting: object[] = []
-  const word: Word = { confirmed: false, variances: [], target: undefined }
+  const word: Word = { confirmed: false, variances: [], approvals: [], retire, target: undefined }
   const first = await readSituation(context)
   for (const row of await allSubmissions(first.worktree)) {
     const name = 'submission' in row ? shortBranch(row.submission.branch) : row.branch && shortBranch(row.branch)
@@ -140,6 +152,7 @@ const again = ({ worktree }: Subject['effort'], { target }: Word): string => {
 interface Prepared extends Subject {
   readonly plan: LandingPlan
   readonly variances: readonly Variance[]
+  readonly proposals: readonly StandardProposal[]
 }
 
 /** Everything that can refuse, before consent is asked for and before anything moves. */
@@ -163,7 +176,10 @@ const prepare = async (subject: Subject, word: Word): Promise<Prepared> => {
   )
   const owed = await requireAnswers(subject)
   const variances = settleVariances(owed, word.variances, word.confirmed, checkpointsData(predecessor, owed))
-  return { ...subject, plan, variances }
+  // Exactly what is live is approved: no grant, no variance and no general yes stands in for a token (facts 14).
+  const live = await liveProposals(worktree, branch, head)
+  requireSameProposals(live, proof.claim.standard_proposals)
+  return { ...subject, plan, variances, proposals: checkApprovals(word.approvals, live) }
 }
 
 /** No question may be open when the trunk moves (facts 10.1 step 7). Uncertainty never blocks: it travels in the Proof as a drop. */
@@ -187,12 +203,16 @@ const lookAgain = ({ worktree, branch, head, predecessor }: Subject['effort']): 
     scope: { kind: 'commit', commit: head },
   })
 
-const summaryOf = ({ effort, proof, variances }: Prepared): readonly string[] => {
+const summaryOf = ({ effort, proof, variances, proposals }: Prepared): readonly string[] => {
   const { claim } = proof
   return [
     `${shortBranch(effort.branch)} at ${claim.head} lands on ${effort.trunk.name} (now ${abbreviate(effort.predecessor)})`,
     `${claim.files_total} ${claim.files_total === 1 ? 'file' : 'files'}, +${claim.insertions} -${claim.deletions}; ${claim.completion.components.length} passed`,
     ...variances.map(({ checkpoint, why }) => `variance for ${checkpoint}, declared unmet: ${why}`),
+    ...proposals.map(
+      ({ standard, trunk_limit, proposed_limit, reason }) =>
+        `the limit of ${standard} goes from ${trunk_limit} to ${proposed_limit}: ${reason}`,
+    ),
   ]
 }
 
@@ -267,7 +287,7 @@ const consentWords = (consent: Consent): string =>
 
 const land = async (context: Context, subject: Subject, word: Word): Promise<Result> => {
   const prepared = await prepare(subject, word)
-  const { effort, proof, plan, variances } = prepared
+  const { effort, proof, plan, variances, proposals } = prepared
   const { worktree, trunk, branch } = effort
   const request = await consentRequest(prepared, word)
   const consent = await obtainConsent(context, request)
@@ -284,12 +304,16 @@ const land = async (context: Context, subject: Subject, word: Word): Promise<Res
       authority: settleAuthority(context, proof.claim.completion, consent, id),
       consent: consentData(consent),
       variances,
-      standard_proposals: [],
+      standard_proposals: proposals,
     },
     claim: proof.claim,
     presentation: presentLanding(
       { line: proof.line, markdown: proof.markdown },
-      { consent: consentWords(consent), variances: variances.map(({ checkpoint }) => checkpoint) },
+      {
+        consent: consentWords(consent),
+        variances: variances.map(({ checkpoint }) => checkpoint),
+        approved: proposals.map(({ standard }) => standard),
+      },
     ),
   }
   // A grant is taken before the journal says so, and given back by whatever ends this landing before the trunk moved.
@@ -331,6 +355,10 @@ const land = async (context: Context, subject: Subject, word: Word): Promise<Res
         next: 'git discern accept',
       })
     case 'landed':
-      return settle(context, effort, journal, { recovered: false, checkoutProblem: undefined })
+      return settle(context, effort, journal, {
+        recovered: false,
+        checkoutProblem: undefined,
+        retire: word.retire,
+      })
   }
 }

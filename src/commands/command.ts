@@ -138,7 +138,7 @@ export const commands: readonly Command[] = [
     readOnly: false,
     summary: 'land the proven commit on the trunk',
     description:
-      "Moves the trunk to the proven commit by compare-and-swap, brings the checkout of the trunk along without losing local edits, and records the Proof as a note. Needs the owner's consent: --confirmed, a yes at the terminal, a grant of this branch, or scopes that the trunk pre-authorizes. What is declared unmet lands only when each variance is named together with --confirmed; no grant covers one. Never pushes; it prints the command that does.",
+      "Moves the trunk to the proven commit by compare-and-swap, brings the checkout of the trunk along without losing local edits, and records the Proof as a note. Needs the owner's consent: --confirmed, a yes at the terminal, a grant of this branch, or scopes that the trunk pre-authorizes. What is declared unmet lands only when each variance is named together with --confirmed; no grant covers one, nor a proposed limit, which lands only with its own token. Never pushes; it prints the command that does.",
     flags: [
       { name: 'confirmed', summary: 'the owner said yes in this conversation' },
       {
@@ -147,8 +147,18 @@ export const commands: readonly Command[] = [
         repeatable: true,
         summary: 'with --confirmed: the owner allows this checkpoint to land declared unmet',
       },
+      {
+        name: 'approve-standard',
+        value: 'token',
+        repeatable: true,
+        summary: 'with --confirmed: the owner approves this proposed limit; git discern standards shows its token',
+      },
       { name: 'target', value: 'branch', summary: 'land what this branch asked to land, from any checkout' },
       { name: 'all-ready', summary: 'land one after another what is a fast-forward and covered by a grant' },
+      {
+        name: 'retire',
+        summary: 'then remove the landed branch and its linked worktree, when nothing else is in them',
+      },
       dryRun,
     ],
     examples: [

@@ -77,3 +77,12 @@ export const recordPasses = async (worktree: Worktree, completion: Completion): 
     await recordSubject(worktree, subjectOf(evidence.applicability), entry)
   }
 }
+
+/** Standing evidence as the gate takes it. */
+export const reusedOf = ({
+  head,
+  component,
+}: StandingEvidence): { readonly head: string; readonly metrics: Readonly<Record<string, number>> } => {
+  const { outcome } = component.evidence
+  return { head, metrics: outcome.kind === 'passed' ? outcome.metrics : {} }
+}

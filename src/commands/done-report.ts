@@ -16,7 +16,7 @@ import { git, gitOutput } from '../git/run.ts'
 import { worktreeState } from '../git/worktrees.ts'
 import { planGate } from '../policy/jobs.ts'
 import { CONFIG_FILE } from '../policy/read.ts'
-import { ranRow } from '../proof/complete.ts'
+import { ranRow, standardsShown } from '../proof/complete.ts'
 import { abbreviate } from '../proof/envelope.ts'
 import { presentProof } from '../proof/page.ts'
 import type { Result } from '../result.ts'
@@ -66,6 +66,7 @@ export const report = async (context: Context, situation: Situation, call: Call)
   const gate = await runGate({
     ...gateSetting(context, VERB, worktree, configuration),
     plan: plan.jobs,
+    measuring: { worktree, commit: head },
     digestOutputs: async () => (await worktreeState(worktree)).tracked.join('\0'),
   })
   const claim = {
@@ -83,6 +84,7 @@ export const report = async (context: Context, situation: Situation, call: Call)
     predecessor: ground.policy ?? '',
     ran: gate.jobs.map(ranRow),
     declared: declaredRows(owed, true),
+    standards: standardsShown(gate.jobs, 'a report compares no limits'),
   })
   const result = {
     verb: VERB,

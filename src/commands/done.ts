@@ -13,12 +13,13 @@ import { parseCommit } from '../git/objects.ts'
 import { displayPath } from '../git/path.ts'
 import { isAncestor, readRefs, shortBranch } from '../git/refs.ts'
 import { worktreeState } from '../git/worktrees.ts'
+import { liveProposals, sameProposals } from '../landing/proposal.ts'
 import { recordSubmission } from '../landing/submission.ts'
 import { type GatePlan, planGate } from '../policy/jobs.ts'
 import { matchesAny } from '../policy/paths.ts'
 import { policyDigest, readCommittedConfiguration } from '../policy/read.ts'
 import type { ProofClaim } from '../proof/claim.ts'
-import { completeProof, type StampedProof } from '../proof/complete.ts'
+import { type CompleteInput, completeProof, type StampedProof, standardsShown } from '../proof/complete.ts'
 import { effortId } from '../proof/effort.ts'
 import { abbreviate } from '../proof/envelope.ts'
 import { clearMarker, completeMarker, inspectMarker, refuseNewerMarker, writeMarker } from '../proof/marker.ts'
@@ -29,10 +30,12 @@ import { sha256Json } from '../store/digest.ts'
 import { probeWrite } from '../store/file.ts'
 import type { Call } from './call.ts'
 import { answer, awaiting, failed, preview, withheld } from './done-answer.ts'
-import { type Evidence, recordFailures, recordPasses, weighEvidence } from './done-evidence.ts'
+import { type Evidence, recordFailures, recordPasses, reusedOf, weighEvidence } from './done-evidence.ts'
+import { requireLimits, settleProposals, unverifiedBy } from './done-standards.ts'
 import { gateSetting } from './gate-setting.ts'
 import { type Asked, declaredRows, lookAtCheckpoints, settleCheckpoints } from './owed.ts'
 import { type Effort, readSituation, requireEffort } from './situation.ts'
+import { readSettledSituation } from './standards-effort.ts'
 
 const VERB = 'done'
 
@@ -49,8 +52,9 @@ interface Ready {
 }
 
 export const run = async (context: Context, call: Call): Promise<Result> => {
-  const situation = await readSituation(context)
   const request = requestOf(call)
+  const ends = call.flags['ci'] !== true && call.flags['dry-run'] !== true
+  const situation = await (ends ? readSettledSituation(context, VERB) : readSituation(context))
   if (call.flags['ci'] === true) return (await import('./done-report.ts')).report(context, situation, call)
   const stray = ['policy-base', 'standalone'].find(flag => call.flags[flag] !== undefined)
   if (stray) {
@@ -129,6 +133,8 @@ const isReusable = async (effort: Effort, claim: ProofClaim): Promise<boolean> =
   if (claim.completion.candidate.predecessor !== effort.predecessor) return false
   if ((claim.checkpoint_drops ?? []).some(forbidsReuse)) return false
   if (claim.trunk !== effort.trunk.name || claim.branch !== shortBranch(effort.branch)) return false
+  const live = await liveProposals(effort.worktree, effort.branch, effort.head)
+  if (!sameProposals(live, claim.standard_proposals)) return false
   const verdict = await newestVerdict(effort.worktree, effort.head)
   return verdict?.proofId === claim.completion.proof_id
 }
@@ -184,6 +190,7 @@ const probeStores = async (effort: Effort): Promise<void> => {
 const finish = async (context: Context, ready: Ready, rerun: boolean): Promise<Result> => {
   const { effort, plan, owed } = ready
   const { worktree } = effort
+  const standing = await requireLimits(effort)
   const rerunOf = rerun ? ((await newestVerdict(worktree, effort.head))?.attemptId ?? null) : null
   const attempt = {
     id: context.uuid(),
@@ -205,7 +212,9 @@ const finish = async (context: Context, ready: Ready, rerun: boolean): Promise<R
   }
   const reason = await whatMoved(effort)
   if (reason) throw withheld(effort, plan, gate, owed, reason)
-  const proof = await stamp(context, ready, { gate, evidence, policy }, attempt)
+  const proposals = await settleProposals(context, effort, standing, gate)
+  const standards = standardsShown(gate.jobs, unverifiedBy(standing))
+  const proof = await stamp(context, ready, { gate, evidence, policy, proposals, standards }, attempt)
   await recordCompletion(worktree, proof.claim, proof)
   await recordPasses(worktree, proof.claim.completion)
   await recordVerdict(worktree, effort.head, { ...verdict, passed: true, proofId: proof.claim.completion.proof_id })
@@ -241,7 +250,8 @@ const runPlannedGate = (context: Context, effort: Effort, plan: GatePlan, { reus
   return runGate({
     ...gateSetting(context, VERB, worktree, configuration),
     plan: plan.jobs,
-    reused: new Map([...reused].map(([id, { head }]) => [id, head])),
+    reused: new Map([...reused].map(([id, evidence]) => [id, reusedOf(evidence)])),
+    measuring: { worktree, commit: effort.head },
     // The tree was clean, so what differs from the commit below a generator's paths is what it changed.
     digestOutputs: async globs => sha256Json((await dirt()).filter(matchesAny(globs)).sort().map(displayPath)),
   })
@@ -259,10 +269,16 @@ const whatMoved = async (effort: Effort): Promise<string | undefined> => {
   return undefined
 }
 
+/** What the run of the gate made of the effort. */
+interface Made extends Pick<CompleteInput, 'policy' | 'proposals' | 'standards'> {
+  readonly gate: GateRun
+  readonly evidence: Evidence
+}
+
 const stamp = async (
   context: Context,
   { effort, change, plan, owed, drops }: Ready,
-  { gate, evidence, policy }: { readonly gate: GateRun; readonly evidence: Evidence; readonly policy: string },
+  { gate, evidence, ...made }: Made,
   attempt: Parameters<typeof completeProof>[1]['attempt'],
 ): Promise<StampedProof> => {
   const { worktree, branch, head, predecessor, trunk } = effort
@@ -277,7 +293,7 @@ const stamp = async (
     },
     predecessor,
     trunk: trunk.name,
-    policy,
+    ...made,
     change,
     requirements: plan.requirements,
     requirementSet: plan.requirementSet,

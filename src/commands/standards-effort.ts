@@ -9,7 +9,7 @@ import { limitsInterrupted, recoverLimits } from '../landing/limit-commit.ts'
 import { readLiveConfiguration } from '../policy/read.ts'
 import { readStandards } from '../policy/standards.ts'
 import { withLock } from '../store/lock.ts'
-import { type Effort, readSituation, requireEffort } from './situation.ts'
+import { type Effort, readSituation, requireEffort, type Situation } from './situation.ts'
 import { compareWithTrunk, type Place, type Standing, VERB } from './standards.ts'
 import type { StandardReading } from './standards-measure.ts'
 
@@ -32,6 +32,15 @@ export const withEffort = async <T>(
     await recoverLimits(context, worktree)
     return work(await openEffort(context))
   })
+}
+
+/** The situation, after a change of limits that was killed here was ended: until then its index and file look edited. */
+export const readSettledSituation = async (context: Context, verb: string): Promise<Situation> => {
+  const situation = await readSituation(context)
+  const { worktree } = situation
+  if (!(await limitsInterrupted(worktree))) return situation
+  await withLock(context, worktree, VERB, verb, () => recoverLimits(context, worktree))
+  return readSituation(context)
 }
 
 const openEffort = async (context: Context): Promise<EffortPlace> => {

@@ -1,11 +1,8 @@
 /** Measuring the standards of a checkout: which jobs that takes, what is known already, and what came of it (facts 14). */
 import type { Context } from '../context.ts'
-import { throwIfInterrupted } from '../errors.ts'
-import { type Executed, executeJob, skippedJob } from '../gate/execute.ts'
 import { closureOf, describeProducers } from '../gate/inputs.ts'
-import { type Measured, measureStandard } from '../gate/measure.ts'
 import { planSteps } from '../gate/outcome.ts'
-import { type GateInput, type GateRun, runGate } from '../gate/run.ts'
+import { runGate } from '../gate/run.ts'
 import { measureSizes } from '../gate/standard.ts'
 import type { Worktree } from '../git/repository.ts'
 import type { Configuration, PlannedJob } from '../policy/definition.ts'
@@ -103,10 +100,7 @@ const sizeOf = async (
 /** The plan as `--dry-run` shows it. */
 export const measuringSteps = ({ jobs, standards, selected }: MeasurePlan): readonly Step[] => [
   ...planSteps(jobs),
-  ...planSteps(standards).map((step, at) => {
-    const needs = standards[at]?.recipe.needs ?? []
-    return (standards[at]?.recipe.run.length ?? 0) > 0 ? step : { ...step, note: `read from ${needs[0] ?? 'nothing'}` }
-  }),
+  ...planSteps(standards),
   ...selected.flatMap(({ planned, known }): readonly Step[] =>
     known
       ? [
@@ -137,58 +131,39 @@ export interface Measuring {
  * the worktree. Throws `Interrupted` once everything is dead.
  */
 export const measureStandards = async (context: Context, verb: string, plan: MeasurePlan): Promise<Measuring> => {
-  const { worktree, configuration } = plan.place
-  const input: GateInput = {
-    ...gateSetting(context, verb, worktree, configuration),
-    plan: [...plan.jobs, ...plan.standards],
-    digestOutputs: async () => '',
-    allowEdits: true,
-  }
-  const gate = plan.jobs.length > 0 ? await runProducers(input, plan) : undefined
-  const done = new Map((gate?.jobs ?? []).map(job => [job.planned.id, job]))
-  const run = context.uuid()
-  const executed: Executed[] = []
-  const readings: StandardReading[] = []
-  for (const { standard, planned, known } of plan.selected) {
-    throwIfInterrupted(context)
-    if (known) {
-      readings.push(known)
-      continue
-    }
-    const missing = planned.recipe.needs.find(need => done.has(need) && done.get(need)?.outcome !== 'passed')
-    const own =
-      standard.producer !== undefined
-        ? undefined
-        : missing === undefined
-          ? await executeJob(input, run, planned, context.signal)
-          : skippedJob(planned, `it needs ${missing}, which did not pass`, context.now())
-    if (own) executed.push(own)
-    throwIfInterrupted(context)
-    const job = own?.job ?? done.get(standard.producer ?? '')
-    const measured: Measured = job
-      ? await measureStandard({
-          context,
-          worktree,
-          commit: plan.place.head,
-          standard,
-          job,
-          env: context.env,
-          marker: `${run}.${plan.jobs.length + plan.standards.length + readings.length + 1}`,
-          signal: context.signal,
+  const { worktree, configuration, head } = plan.place
+  const jobs = [...plan.jobs, ...plan.standards]
+  const setting = gateSetting(context, verb, worktree, configuration)
+  const gate =
+    jobs.length === 0
+      ? undefined
+      : await runGate({
+          ...setting,
+          settings: { ...setting.settings, failFast: false },
+          plan: jobs,
+          measuring: { worktree, commit: head },
+          digestOutputs: async () => '',
+          allowEdits: true,
         })
-      : { unavailable: `${standard.producer} did not run` }
-    readings.push({ standard, measured })
-  }
-  throwIfInterrupted(context)
+  const done = new Map((gate?.jobs ?? []).map(job => [job.planned.id, job]))
+  const readings = plan.selected.map(({ standard, planned, known }): StandardReading => {
+    if (known) return known
+    const job = done.get(planned.id)
+    if (job?.measured) return { standard, measured: { known: job.measured } }
+    const guilty = planned.recipe.needs
+      .flatMap(need => done.get(need) ?? [])
+      .find(({ outcome }) => outcome !== 'passed')
+    const reason = guilty
+      ? `${guilty.planned.label} did not pass: ${guilty.reason ?? guilty.outcome}`
+      : (job?.reason ?? 'it did not run')
+    return { standard, measured: { unavailable: reason } }
+  })
   await keepMeasurements(plan.place, plan.selected, readings)
   return {
     readings,
-    steps: gate?.steps ?? [],
-    diagnostics: [...(gate?.diagnostics ?? []), ...executed.flatMap(({ diagnostic }) => diagnostic ?? [])],
-    advisories: [...(gate?.advisories ?? []), ...executed.flatMap(({ advisories }) => advisories)],
+    steps: (gate?.steps ?? []).filter(({ kind }) => kind !== 'standard'),
+    diagnostics: gate?.diagnostics ?? [],
+    advisories: gate?.advisories ?? [],
     waitedMs: gate?.waitedMs ?? 0,
   }
 }
-
-const runProducers = (input: GateInput, { jobs }: MeasurePlan): Promise<GateRun> =>
-  runGate({ ...input, plan: jobs, settings: { ...input.settings, failFast: false } })

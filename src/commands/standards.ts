@@ -1,6 +1,7 @@
 /** `git discern standards`: measure, compare with the trunk, tighten (facts 14). Proposing is in `standards-propose.ts`. */
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
+import { standardWords } from '../gate/standard.ts'
 import { approvalToken, recordedProposals } from '../landing/proposal.ts'
 import { type Ratchet, ratchet, type TrunkStandards, trunkStandards } from '../policy/ratchet.ts'
 import { CONFIG_FILE, readCommittedConfiguration } from '../policy/read.ts'
@@ -98,7 +99,10 @@ export interface Standing {
 }
 
 /** Reads the trunk's configuration and the recorded proposals. Writes nothing. */
-export const compareWithTrunk = async ({ situation, configuration }: Place): Promise<Standing> => {
+export const compareWithTrunk = async ({
+  situation,
+  configuration,
+}: Pick<Place, 'situation' | 'configuration'>): Promise<Standing> => {
   const { worktree, refs, trunk, state } = situation
   const trunkCommit = refs.get(trunk.target)?.oid ?? refs.get(trunk.ref)?.oid
   const before: TrunkStandards =
@@ -189,12 +193,11 @@ const isKept = ({ measured }: StandardReading): boolean => 'known' in measured &
 
 /** How a reading stands to its limit, in a few words. */
 export const wordsOf = ({ standard, measured }: StandardReading): string =>
-  'known' in measured
-    ? `${measured.known.reading}, ${standard.direction === 'up' ? 'at least' : 'at most'} ${standard.limit}: ${measured.known.verdict}`
-    : measured.unavailable
+  'known' in measured ? standardWords(standard, measured.known) : measured.unavailable
 
+/** What a run found out it has said itself; a value that was known already is said here. */
 const findingOf = (reading: StandardReading): readonly Diagnostic[] =>
-  isKept(reading)
+  isKept(reading) || reading.reusedFrom === undefined
     ? []
     : [
         {

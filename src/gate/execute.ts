@@ -77,7 +77,7 @@ export const executeJob = async (
   signal: AbortSignal,
 ): Promise<Executed> => {
   const { context, worktree } = input
-  const { id, label, stage, recipe } = planned
+  const { id, label, recipe, stage } = planned
   const number = input.plan.indexOf(planned) + 1
   const startedAt = context.now().getTime()
   context.progress({ kind: 'start', label, stage, command: recipe.run.join(' && ') })
@@ -114,7 +114,6 @@ export const executeJob = async (
     reason,
     drift,
   }
-  context.progress({ kind: 'end', label, stage, outcome: job.outcome, durationMs: job.durationMs })
   return {
     job,
     diagnostic:

@@ -10,20 +10,14 @@ import { runCommand } from './job.ts'
 import { failureOf, type GateJob } from './outcome.ts'
 import {
   extractMetric,
+  type Measurement,
   type Metrics,
   measureSizes,
+  type Quantity,
   type Reading,
   readingOf,
-  type Verdict,
   verdictOf,
 } from './standard.ts'
-
-/** A standard that was measured, against the limit of its definition. */
-export interface Measurement extends Reading {
-  readonly verdict: Verdict
-  /** Everything the producer printed that is a number, by name. */
-  readonly metrics: Readonly<Record<string, number>>
-}
 
 /** `unavailable` says why there is no reading; a standard without one has failed. */
 export type Measured = { readonly known: Measurement } | { readonly unavailable: string }
@@ -56,9 +50,7 @@ export const measureStandard = async (input: MeasureInput): Promise<Measured> =>
   }
   const extracted = await metricsOf(input)
   if ('unavailable' in extracted) return extracted
-  const { per } = standard
-  const size = per?.kind === 'size' ? await measureSizes(worktree, commit, per.globs, per.unit) : undefined
-  const reading = readingOf(standard, extracted.known, size)
+  const reading = readingOf(standard, extracted.known, await sizeAt(worktree, commit, standard))
   if ('unavailable' in reading) {
     const where = whereOf(input)
     return {
@@ -68,10 +60,33 @@ export const measureStandard = async (input: MeasureInput): Promise<Measured> =>
           : `${where}: ${reading.unavailable}`,
     }
   }
-  const metrics: Record<string, number> = {}
-  for (const [name, quantity] of extracted.known) if (name !== '' && 'known' in quantity) metrics[name] = quantity.known
-  return { known: { ...reading.known, verdict: verdictOf(standard, reading.known.reading), metrics } }
+  return { known: measurementOf(standard, reading.known, extracted.known) }
 }
+
+const measurementOf = (standard: StandardDefinition, reading: Reading, printed: Metrics): Measurement => {
+  const metrics: Record<string, number> = {}
+  for (const [name, quantity] of printed) if (name !== '' && 'known' in quantity) metrics[name] = quantity.known
+  return { ...reading, verdict: verdictOf(standard, reading.reading), metrics }
+}
+
+/** What standing evidence says at another commit: the metrics are those of then, the size of files is that of `commit`. */
+export const measureAgain = async (
+  worktree: Worktree,
+  commit: string,
+  standard: StandardDefinition,
+  metrics: Readonly<Record<string, number>>,
+): Promise<Measured> => {
+  const printed: Metrics = new Map(Object.entries(metrics).map(([name, known]) => [name, { known }]))
+  const reading = readingOf(standard, printed, await sizeAt(worktree, commit, standard))
+  return 'unavailable' in reading ? reading : { known: measurementOf(standard, reading.known, printed) }
+}
+
+const sizeAt = async (
+  worktree: Worktree,
+  commit: string,
+  { per }: StandardDefinition,
+): Promise<Quantity | undefined> =>
+  per?.kind === 'size' ? measureSizes(worktree, commit, per.globs, per.unit) : undefined
 
 const whereOf = ({ standard, job }: MeasureInput): string => standard.artifact ?? `output of ${job.planned.label}`
 

@@ -5,6 +5,7 @@ import { JOB_TAIL_LINE_LIMIT_CHARACTERS, JOB_TAIL_LINES, PROOF_HEAD_DIGITS } fro
 import type { PlannedJob } from '../policy/definition.ts'
 import type { Diagnostic, Step, StepKind } from '../result.ts'
 import type { CommandResult } from './job.ts'
+import { type Measurement, standardWords } from './standard.ts'
 
 /** What became of a job. `unavailable`: no step tells; absence is neither a pass nor a failure (facts 12.3). */
 export type JobOutcome = 'passed' | 'failed' | 'skipped' | 'cancelled' | 'unavailable'
@@ -30,6 +31,8 @@ export interface GateJob {
   readonly reason: string | undefined
   /** It was not run: full id of the commit on which evidence was made that stands for it. */
   readonly reusedFrom?: string | undefined
+  /** Of a standard that could be measured. */
+  readonly measured?: Measurement | undefined
   /** Outputs that a generator changed; only for `generated_drift`. */
   readonly drift: readonly string[]
 }
@@ -41,6 +44,7 @@ export type FailedStage =
   | 'check'
   | 'test'
   | 'check/test'
+  | 'standards'
   | 'scope_gates'
   | 'tree_drift'
   | 'generated_drift'
@@ -63,11 +67,17 @@ export const planSteps = (plan: readonly PlannedJob[]): readonly Step[] =>
     group: planned.stage,
     ...(planned.recipe.run.length > 0
       ? { note: planned.recipe.run.join(' && ') }
-      : { note: 'nothing is configured to run' }),
+      : { note: planned.standard ? `read from ${planned.standard.producer}` : 'nothing is configured to run' }),
   }))
 
 /** How an answer says that a job did not run because its evidence stands. */
 export const reusedWords = (head: string): string => `same inputs as at ${head.slice(0, PROOF_HEAD_DIGITS)}`
+
+const noteOf = ({ planned, reason, reusedFrom, measured }: GateJob): { readonly note?: string } => {
+  const value = measured && planned.standard ? standardWords(planned.standard, measured) : undefined
+  const words = [reason ?? value, reusedFrom === undefined ? undefined : reusedWords(reusedFrom)].filter(Boolean)
+  return words.length === 0 ? {} : { note: words.join(', ') }
+}
 
 /** The recorded step of one job. */
 export const stepOf = (job: GateJob): Step => ({
@@ -76,8 +86,7 @@ export const stepOf = (job: GateJob): Step => ({
   disposition: job.outcome === 'skipped' || job.reusedFrom !== undefined ? 'skip' : 'run',
   group: job.planned.stage,
   outcome: STEP_OUTCOMES[job.outcome],
-  ...(job.reason === undefined ? {} : { note: job.reason }),
-  ...(job.reusedFrom === undefined ? {} : { note: reusedWords(job.reusedFrom) }),
+  ...noteOf(job),
   ...(job.outcome === 'skipped' || job.reusedFrom !== undefined ? {} : { duration_s: job.durationMs / 1000 }),
   ...(job.outputPath === undefined
     ? {}
@@ -111,6 +120,7 @@ export const failedStage = (jobs: readonly GateJob[], drift: readonly string[]):
   }
   if (stages.has('check')) return stages.has('test') ? 'check/test' : 'check'
   if (stages.has('test')) return 'test'
+  if (stages.has('standard')) return 'standards'
   if (stages.has('scope')) return 'scope_gates'
   return drift.length > 0 ? 'tree_drift' : null
 }

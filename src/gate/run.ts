@@ -4,15 +4,19 @@
  */
 import { availableParallelism } from 'node:os'
 import { throwIfInterrupted } from '../errors.ts'
+import type { Worktree } from '../git/repository.ts'
 import { JOB_PARALLEL_MINIMUM_COUNT } from '../limits.ts'
 import { neededJob, type PlannedJob } from '../policy/definition.ts'
+import type { StandardDefinition } from '../policy/standards.ts'
 import type { Advisory, Diagnostic, Step } from '../result.ts'
 import { type Slot, takeSlot } from '../store/slot.ts'
 import { enclosingRuns } from './environment.ts'
 import { type Executed, type ExecuteInput, executeJob, reusedJob, skippedJob, survivorAdvisory } from './execute.ts'
+import { type Measured, measureAgain, measureStandard } from './measure.ts'
 import { driftFinding, type FailedStage, failedStage, type GateJob, reusedWords, stepOf } from './outcome.ts'
 import { strays } from './processes.ts'
 import { runPool } from './schedule.ts'
+import { standardWords } from './standard.ts'
 
 export interface GateInput extends ExecuteInput {
   /** The verb that runs the gate, for those who wait for its test slot. */
@@ -25,8 +29,10 @@ export interface GateInput extends ExecuteInput {
   }
   /** Called once, right before check and test: the moment whose state validation evidence records (facts 12.3). */
   readonly boundary?: () => Promise<void>
-  /** Jobs that need not run, by id, with the commit on which the evidence was made that stands for them. */
-  readonly reused?: ReadonlyMap<string, string>
+  /** Jobs that need not run, by id: the commit on which the evidence was made that stands for them, and what it measured. */
+  readonly reused?: ReadonlyMap<string, { readonly head: string; readonly metrics: Readonly<Record<string, number>> }>
+  /** Where standards are measured: the work tree, and the full id of the commit that sizes are taken from. */
+  readonly measuring?: { readonly worktree: Worktree; readonly commit: string }
   /** Most jobs side by side; by default the processors, at least 2. */
   readonly parallel?: number
 }
@@ -53,7 +59,7 @@ const GROUPS: readonly {
 }[] = [
   { stages: ['fix'], name: 'fix', serial: true },
   { stages: ['build'], name: 'build' },
-  { stages: ['check', 'test'], name: 'check/test' },
+  { stages: ['check', 'test', 'standard'], name: 'check/test' },
   { stages: ['scope'], name: 'scope gates' },
 ]
 
@@ -78,8 +84,8 @@ export const runGate = async (input: GateInput): Promise<GateRun> => {
   let failedIn: string | undefined
   let drift: readonly string[] = []
   for (const job of plan) {
-    const head = input.reused?.get(job.id)
-    if (head !== undefined) reuse(run, job, head)
+    const standing = input.reused?.get(job.id)
+    if (standing) await reuse(run, job, standing)
   }
   for (const group of GROUPS) {
     const jobs = plan.filter(job => group.stages.includes(job.stage))
@@ -96,10 +102,10 @@ export const runGate = async (input: GateInput): Promise<GateRun> => {
       drift = await input.inspect()
     if (drift.length > 0 || !jobs.every(job => passed(run, job))) failedIn = group.name
   }
-  return conclude(run, failedIn, drift)
+  return answer(run, failedIn, drift)
 }
 
-const conclude = async (run: Run, failedIn: string | undefined, drift: readonly string[]): Promise<GateRun> => {
+const answer = async (run: Run, failedIn: string | undefined, drift: readonly string[]): Promise<GateRun> => {
   const { context, plan, worktree } = run.input
   const done = plan.flatMap(job => run.done.get(job.id) ?? [])
   const jobs = done.map(one => one.job)
@@ -128,17 +134,71 @@ const passed = (run: Run, job: PlannedJob): boolean => run.done.get(job.id)?.job
 
 const ran = (run: Run, job: PlannedJob): boolean => run.done.get(job.id)?.job.reusedFrom === undefined
 
-const reuse = (run: Run, job: PlannedJob, head: string): void => {
-  const { context } = run.input
-  run.done.set(job.id, reusedJob(job, head, context.now()))
-  const event = {
-    label: job.label,
-    stage: job.stage,
-    outcome: 'passed',
-    durationMs: 0,
-    note: reusedWords(head),
+/** Keeps the record of a job that is over, and says so. */
+const conclude = (run: Run, { id, label, stage }: PlannedJob, executed: Executed): void => {
+  run.done.set(id, executed)
+  const { outcome, durationMs, reusedFrom } = executed.job
+  const note = reusedFrom === undefined ? undefined : reusedWords(reusedFrom)
+  run.input.context.progress({ kind: 'end', label, stage, outcome, durationMs, ...(note ? { note } : {}) })
+}
+
+/** A job that does not run because its evidence stands; a standard is judged by what was measured then. */
+const reuse = async (
+  run: Run,
+  job: PlannedJob,
+  { head, metrics }: { readonly head: string; readonly metrics: Readonly<Record<string, number>> },
+): Promise<void> => {
+  const executed = reusedJob(job, head, run.input.context.now())
+  if (!job.standard) return conclude(run, job, executed)
+  const { worktree, commit } = placeOf(run)
+  conclude(run, job, judged(job.standard, executed, await measureAgain(worktree, commit, job.standard, metrics)))
+}
+
+const placeOf = ({ input }: Run): NonNullable<GateInput['measuring']> => {
+  if (!input.measuring) throw new Error('a plan with standards needs a commit to measure them on')
+  return input.measuring
+}
+
+/** Measures a standard from its own output, or from that of the job whose output holds its metric. */
+const judge = async (
+  run: Run,
+  job: PlannedJob,
+  standard: StandardDefinition,
+  executed: Executed,
+  signal: AbortSignal,
+): Promise<Executed> => {
+  const { context, env, plan } = run.input
+  const producer = standard.producer === undefined ? executed : run.done.get(standard.producer)
+  // A standard without commands may need a job that is no part of this run.
+  const source = producer?.job ?? executed.job
+  if (executed.job.outcome !== 'passed') return executed
+  const marker = `${run.id}.${plan.length + plan.indexOf(job) + 1}`
+  const input = { ...placeOf(run), context, standard, job: source, env, marker, signal }
+  return judged(standard, executed, await measureStandard(input))
+}
+
+const judged = (standard: StandardDefinition, executed: Executed, measured: Measured): Executed => {
+  const known = 'known' in measured ? measured.known : undefined
+  const reason =
+    'unavailable' in measured
+      ? measured.unavailable
+      : measured.known.verdict === 'breached'
+        ? standardWords(standard, measured.known)
+        : undefined
+  const job: GateJob = {
+    ...executed.job,
+    outcome: reason === undefined ? executed.job.outcome : 'failed',
+    reason: reason ?? executed.job.reason,
+    measured: known,
+  }
+  if (reason === undefined) return { ...executed, job }
+  const diagnostic = {
+    tool: job.planned.label,
+    severity: 'error',
+    message: reason,
+    reproduce_cmd: `git discern standards ${standard.name} --force`,
   } as const
-  context.progress({ kind: 'end', ...event })
+  return { ...executed, job, diagnostic }
 }
 
 const width = (input: GateInput): number =>
@@ -171,7 +231,8 @@ const runGroup = async (run: Run, jobs: readonly PlannedJob[], width: number): P
           skip(run, job, 'not started: stopped while waiting for other tests')
           return false
         }
-        run.done.set(job.id, await executeJob(run.input, run.id, job, signal))
+        const executed = await executeJob(run.input, run.id, job, signal)
+        conclude(run, job, job.standard ? await judge(run, job, job.standard, executed, signal) : executed)
         return passed(run, job)
       },
     })

@@ -150,6 +150,19 @@ export const readingOf = (
 
 export type Verdict = 'improved' | 'held' | 'breached'
 
+/** A standard that was measured, against the limit of its definition. */
+export interface Measurement extends Reading {
+  readonly verdict: Verdict
+  /** Everything the producer printed that is a number, by name. */
+  readonly metrics: Readonly<Record<string, number>>
+}
+
+/** How a reading stands to its limit, in a few words. */
+export const standardWords = (
+  { direction, limit }: Pick<StandardDefinition, 'direction' | 'limit'>,
+  { reading, verdict }: Pick<Measurement, 'reading' | 'verdict'>,
+): string => `${reading}, ${direction === 'up' ? 'at least' : 'at most'} ${limit}: ${verdict}`
+
 /** Equality holds, and a difference of at most 1e-9 is none (facts 14). */
 export const verdictOf = (
   { direction, limit }: Pick<StandardDefinition, 'direction' | 'limit'>,

@@ -223,18 +223,18 @@ export const checkApprovals = (
   })
 }
 
+/** Whether a Proof carries exactly these proposals, in any order. */
+export const sameProposals = (live: readonly StandardProposal[], proven: readonly StandardProposal[] = []): boolean =>
+  canonicalJson(byStandard(live)) === canonicalJson(byStandard(proven))
+
 /** Refuses with `proposal_stale` unless a Proof carries exactly the live proposals. */
 export const requireSameProposals = (
   live: readonly StandardProposal[],
   proven: readonly StandardProposal[] = [],
 ): void => {
-  const [now, then] = [byStandard(live), byStandard(proven)].map(list => list.map(proposal => canonicalJson(proposal)))
-  const differing = [...live, ...proven].filter(
-    proposal => !now?.includes(canonicalJson(proposal)) || !then?.includes(canonicalJson(proposal)),
-  )
-  if (differing.length === 0) return
+  if (sameProposals(live, proven)) return
   throw new Refusal('proposal_stale', {
-    standards: [...new Set(differing.map(({ standard }) => standard))].sort(),
+    standards: [...new Set([...live, ...proven].map(({ standard }) => standard))].sort(),
     problem: `it carries ${proven.length}, and ${live.length} ${live.length === 1 ? 'is' : 'are'} live`,
   })
 }

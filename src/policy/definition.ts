@@ -1,4 +1,5 @@
 /** What a `discern.toml` means once it is read: frozen values in the order of the file, every default filled in. */
+import type { StandardDefinition } from './standards.ts'
 
 export type Stage = 'fix' | 'build' | 'check' | 'test'
 
@@ -96,4 +97,6 @@ export interface PlannedJob {
   readonly definition: string
   /** For a generator: the globs of its outputs. */
   readonly outputs: readonly string[]
+  /** What is measured, where this is a standard. */
+  readonly standard?: StandardDefinition
 }

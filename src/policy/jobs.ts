@@ -106,10 +106,10 @@ const definitionOf = (selector: string, recipe: Recipe): string =>
   })
 
 /** Jobs of one stage or of all, each after those it needs, otherwise as given. The needs are known to have no cycle. */
-const inOrderOfNeed = (work: readonly Work[]): readonly Work[] => {
+const inOrderOfNeed = <Job extends Work>(work: readonly Job[]): readonly Job[] => {
   const byId = new Map(work.map(job => [job.id, job]))
-  const ordered = new Set<Work>()
-  const visit = (job: Work): void => {
+  const ordered = new Set<Job>()
+  const visit = (job: Job): void => {
     if (ordered.has(job)) return
     for (const name of job.recipe.needs) {
       const needed = byId.get(name)
@@ -121,10 +121,10 @@ const inOrderOfNeed = (work: readonly Work[]): readonly Work[] => {
   return [...ordered]
 }
 
-const ORDER: readonly PlannedJob['stage'][] = [...STAGES, 'scope', 'standard']
+const ORDER: readonly PlannedJob['stage'][] = [...STAGES, 'standard', 'scope']
 const rank = (stage: PlannedJob['stage']): number => ORDER.indexOf(stage)
 
-const byStage = (work: readonly Work[]): readonly Work[] =>
+const byStage = <Job extends Work>(work: readonly Job[]): readonly Job[] =>
   ORDER.flatMap(stage => inOrderOfNeed(work.filter(job => job.stage === stage)))
 
 /** The plan for a change. Pure; starts no process. `changedPaths` are in the form of `git/path.ts`. */
@@ -150,17 +150,15 @@ export const planGate = (
     ...generatedWork(configuration),
     ...gates.filter(({ producer }) => !unaffected.has(producer)),
   ]
-  const standards = standardPlan(configuration).map(
-    ({ id, definition }): Requirement => ({ id, kind: 'standard', definition }),
-  )
-  const jobs = byStage(work.length + standards.length === 0 ? [preflight] : work).map(job => ({
+  const standards = standardPlan(configuration)
+  const own = (work.length + standards.length === 0 ? [preflight] : work).map(job => ({
     ...job,
     definition: definitionOf(job.producer, job.recipe),
   }))
-  const requirements = [
-    ...jobs.map(({ id, kind, definition }): Requirement => ({ id, kind: kind === 'scope' ? kind : 'job', definition })),
-    ...standards,
-  ].sort((a, b) => compare(a.kind, b.kind) || compare(a.id, b.id))
+  const jobs = byStage<PlannedJob>([...own, ...standards])
+  const requirements = jobs
+    .map(({ id, kind, definition }): Requirement => ({ id, kind: kind === 'generated' ? 'job' : kind, definition }))
+    .sort((a, b) => compare(a.kind, b.kind) || compare(a.id, b.id))
   return {
     jobs,
     skipped: gates.flatMap(({ label, producer }) => {

@@ -215,5 +215,6 @@ export const standardPlan = (configuration: Configuration): readonly PlannedJob[
       },
       definition: standardDefinition(configuration, name),
       outputs: [],
+      standard,
     }
   })

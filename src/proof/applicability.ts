@@ -23,15 +23,18 @@ export const applicabilityOf = (
   policy,
   protected_definitions: sha256Json({
     requirement: planned.definition,
-    standard: null,
+    standard: planned.standard ? planned.definition : null,
     inputs: planned.recipe.inputs ?? null,
     patterns: planned.recipe.inputs ?? null,
-    per: null,
+    per: planned.standard?.per ?? null,
   }),
   command: sha256Json(state.closure.map(({ producer, recipe }) => ({ selector: producer, run: recipe.run }))),
-  extractor: null,
+  extractor: planned.standard?.extract
+    ? sha256Json([planned.standard.extract, planned.standard.artifact ?? null])
+    : null,
   inputs: state.inputs,
-  denominator_inputs: sha256Json(null),
+  // A size is taken again at each commit that the evidence counts for, so that nothing of it has to be remembered.
+  denominator_inputs: sha256Json(planned.standard?.per ?? null),
   toolchain: state.toolchain,
   environment: state.environment,
   seed: 0,

@@ -1,4 +1,5 @@
 /** From a green gate to the complete evidence of one candidate (facts 8). Pure: identities and instants are given. */
+import type { Measurement } from '../gate/standard.ts'
 import type { PlannedJob } from '../policy/definition.ts'
 import { subjectOf } from './applicability.ts'
 import type { Applicability, Attempt, Completion, Component, Executor, Mode, Requirement, Revision } from './claim.ts'
@@ -6,8 +7,14 @@ import type { StandingEvidence } from './subjects.ts'
 
 /** One planned job that passed: in this run, with what its evidence holds for and when it was over, or in an earlier one. */
 export type PassedJob =
-  | { readonly planned: PlannedJob; readonly finishedAt: number; readonly applicability: Applicability }
-  | { readonly planned: PlannedJob; readonly reused: StandingEvidence }
+  | (Passed & { readonly finishedAt: number; readonly applicability: Applicability })
+  | (Passed & { readonly reused: StandingEvidence })
+
+interface Passed {
+  readonly planned: PlannedJob
+  /** Of a standard. */
+  readonly measured: Measurement | undefined
+}
 
 export interface CompletionInput {
   readonly uuid: () => string
@@ -49,7 +56,7 @@ export const assembleCompletion = (input: CompletionInput): Completion => {
               applicability: job.applicability,
               finished_at: job.finishedAt,
               artifacts: [],
-              outcome: { kind: 'passed', capture_complete: true, metrics: {} },
+              outcome: { kind: 'passed', capture_complete: true, metrics: job.measured?.metrics ?? {} },
             },
           },
   )
@@ -93,7 +100,7 @@ export const assembleCompletion = (input: CompletionInput): Completion => {
         evidence_id: evidenceFor(input, components, requirement),
         candidate_id: candidateId,
         policy,
-        reading: null,
+        reading: input.passed.find(({ planned }) => planned.id === requirement.id)?.measured?.reading ?? null,
       })),
       assembled_at: input.finishedAt,
     },

@@ -2,11 +2,12 @@
 import type { CommittedChange } from '../change/collect.ts'
 import type { Context } from '../context.ts'
 import { type GateJob, reusedWords } from '../gate/outcome.ts'
+import { standardWords } from '../gate/standard.ts'
 import { shortBranch } from '../git/refs.ts'
 import { assembleCompletion, type PassedJob } from './assemble.ts'
-import type { Applicability, Drop, Mode, ProofClaim, Requirement, Revision } from './claim.ts'
+import type { Applicability, Drop, Mode, ProofClaim, Requirement, Revision, StandardProposal } from './claim.ts'
 import { abbreviate } from './envelope.ts'
-import { type DeclaredRow, presentProof, type RanRow } from './page.ts'
+import { type DeclaredRow, presentProof, type RanRow, type StandardsShown } from './page.ts'
 import type { StandingEvidence } from './subjects.ts'
 
 export interface StampedProof {
@@ -34,6 +35,9 @@ export interface CompleteInput {
   readonly mode: Mode
   readonly declared: readonly DeclaredRow[]
   readonly drops: readonly Drop[]
+  readonly standards: StandardsShown
+  /** Live ones, sorted by standard. */
+  readonly proposals: readonly StandardProposal[]
   readonly attempt: {
     readonly id: string
     readonly sequence: number
@@ -53,12 +57,12 @@ export const completeProof = (context: Context, input: CompleteInput): StampedPr
     requirements: input.requirements,
     requirementSet: input.requirementSet,
     passed: input.jobs.map((job): PassedJob => {
-      const { planned, finishedAt } = job
+      const { planned, finishedAt, measured } = job
       const reused = input.reused.get(planned.id)
-      if (reused && job.reusedFrom !== undefined) return { planned, reused }
+      if (reused && job.reusedFrom !== undefined) return { planned, measured, reused }
       const applicability = input.applicabilities.get(planned.id)
       if (!applicability) throw new Error(`nobody said what the evidence of ${planned.id} holds for`)
-      return { planned, finishedAt, applicability }
+      return { planned, measured, finishedAt, applicability }
     }),
     mode: input.mode,
     sequence: attempt.sequence,
@@ -83,9 +87,10 @@ export const completeProof = (context: Context, input: CompleteInput): StampedPr
     deletions: change.deletions,
     ...(input.mode === 'report' ? { mode: 'report' } : {}),
     ...(input.drops.length > 0 ? { checkpoint_drops: input.drops } : {}),
+    ...(input.proposals.length > 0 ? { standard_proposals: input.proposals } : {}),
   }
-  const { predecessor, declared } = input
-  return { claim, ...presentProof({ claim, predecessor, ran: input.jobs.map(ranRow), declared }) }
+  const { predecessor, declared, standards } = input
+  return { claim, ...presentProof({ claim, predecessor, ran: input.jobs.map(ranRow), declared, standards }) }
 }
 
 /** A job as a row of the page's table of what ran (facts 9.3). */
@@ -95,4 +100,14 @@ export const ranRow = ({ planned, outcome, durationMs, reusedFrom }: GateJob): R
   command: planned.recipe.run.join(' && '),
   result: reusedFrom === undefined ? outcome : `${outcome}, ${reusedWords(reusedFrom)}`,
   durationS: durationMs / 1000,
+})
+
+/** The standards of a run as the page shows them; `unverified` says why no trunk's limits could be compared with (facts 9.3). */
+export const standardsShown = (jobs: readonly GateJob[], unverified: string | undefined): StandardsShown => ({
+  unverified,
+  rows: jobs.flatMap(({ planned: { standard }, measured }) =>
+    standard && measured
+      ? [{ name: standard.name, words: standardWords(standard, measured), verdict: measured.verdict }]
+      : [],
+  ),
 })

@@ -27,11 +27,19 @@ export interface DeclaredRow {
   readonly related: readonly string[]
 }
 
+/** What was measured, and whether the limits could be compared with those of the trunk. */
+export interface StandardsShown {
+  readonly rows: readonly { readonly name: string; readonly words: string; readonly verdict: string }[]
+  /** Why they could not. */
+  readonly unverified: string | undefined
+}
+
 export interface PageInput {
   readonly claim: Omit<ProofClaim, 'completion'>
   readonly predecessor: string
   readonly ran: readonly RanRow[]
   readonly declared: readonly DeclaredRow[]
+  readonly standards: StandardsShown
 }
 
 /** `<1s` is the floor: a shorter time says nothing about the change. */
@@ -105,11 +113,63 @@ const checkpointsBlock = (input: PageInput): readonly string[] => {
   ]
 }
 
+/** `standards: held, 1 improved`, or that nobody could verify the limits; nothing without standards (facts 9.2). */
+const standardsWords = ({ standards: { rows, unverified } }: PageInput): readonly string[] => {
+  if (rows.length === 0) return []
+  const improved = rows.filter(({ verdict }) => verdict === 'improved').length
+  return [
+    `standards: ${unverified === undefined ? 'held' : 'UNVERIFIED'}${improved > 0 ? `, ${improved} improved` : ''}`,
+  ]
+}
+
+const AWAITING = 'awaiting exact owner approval'
+
+const proposalWords = ({ claim: { standard_proposals = [] } }: PageInput): readonly string[] => {
+  const [first, ...others] = standard_proposals
+  if (!first) return []
+  const what =
+    others.length === 0
+      ? `proposal: ${markdownCode(first.standard)} ${first.trunk_limit} → ${first.proposed_limit}`
+      : `${standard_proposals.length} proposals`
+  return [`${what}, ${AWAITING}`]
+}
+
+/** Before everything else: what the owner has to approve (facts 9.3). */
+const proposalsBlock = ({ claim: { standard_proposals = [] } }: PageInput): readonly string[] =>
+  standard_proposals.length === 0
+    ? []
+    : [
+        '## Proposed limits',
+        '',
+        ...standard_proposals.flatMap(proposal => [
+          `- ${markdownCode(proposal.standard)}: ${proposal.trunk_limit} → ${proposal.proposed_limit}, measured ${proposal.measurement}. Why: ${markdownCode(proposal.reason)}. Evidence: ${proposal.evidence_paths.map(path => markdownCode(path)).join(', ')}`,
+        ]),
+        '',
+        'Each lands only with the owner’s approval of exactly it.',
+        '',
+      ]
+
+const standardsBlock = ({ standards: { rows, unverified } }: PageInput): readonly string[] =>
+  rows.length === 0
+    ? []
+    : [
+        '## Standards',
+        '',
+        unverified === undefined
+          ? 'The limits were compared with those of the trunk.'
+          : `**UNVERIFIED**: the limits were compared with nothing: ${markdownText(unverified)}`,
+        '',
+        ...rows.map(({ name, words }) => `- ${markdownCode(name)}: ${markdownText(words)}`),
+        '',
+      ]
+
 const lineOf = (input: PageInput): string => {
   const { claim } = input
   const segments = [
     `gate passed for ${markdownCode(claim.branch)} at ${markdownCode(claim.head)}`,
     `${diffstat(claim)} against ${markdownCode(claim.trunk)}`,
+    ...standardsWords(input),
+    ...proposalWords(input),
     ...declaredWords(input),
     ...(claim.mode === 'report' ? ['report only, cannot land'] : []),
     `details: ${markdownCode('git discern status --verbose')}`,
@@ -128,6 +188,8 @@ const pageOf = (input: PageInput): string => {
     '',
     `The gate passed on a clean tree at ${markdownCode(claim.head)}: ${diffstat(claim)} against ${markdownCode(claim.trunk)}.`,
     '',
+    ...proposalsBlock(input),
+    ...standardsBlock(input),
     ...checkpointsBlock(input),
     '## What ran',
     '',
@@ -145,15 +207,20 @@ export const presentProof = (input: PageInput): Presentation => ({ line: lineOf(
 
 /**
  * The same after the landing: what waited for the owner is resolved, and the consent is appended to line and page (facts 9.2).
- * `variances` are ids of checkpoints.
+ * `variances` are ids of checkpoints, `approved` names of standards.
  */
 export const presentLanding = (
   presentation: Presentation,
-  { consent, variances }: { readonly consent: string; readonly variances: readonly string[] },
+  {
+    consent,
+    variances,
+    approved,
+  }: { readonly consent: string; readonly variances: readonly string[]; readonly approved: readonly string[] },
 ): Presentation => {
   const allowed = variances.map(id => markdownCode(id)).join(', ')
+  const limits = approved.map(name => markdownCode(name)).join(', ')
   return {
-    line: `${presentation.line.replace(', owner variance required', ', owner variance authorized')} · landed with ${consent} consent`,
-    markdown: `${presentation.markdown}\nLanded with ${consent} consent.\n${allowed ? `\nThe owner authorized a variance for ${allowed}.\n` : ''}`,
+    line: `${presentation.line.replace(', owner variance required', ', owner variance authorized').replace(AWAITING, 'approved by the owner')} · landed with ${consent} consent`,
+    markdown: `${presentation.markdown}\nLanded with ${consent} consent.\n${allowed ? `\nThe owner authorized a variance for ${allowed}.\n` : ''}${limits ? `\nThe owner approved the proposed limit of ${limits}.\n` : ''}`,
   }
 }

@@ -1,5 +1,6 @@
 /** Who may let a change land: a word in the conversation, a grant of the branch, scopes of the trunk; and what each never covers. */
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
 import { describe, it, type TestContext } from 'node:test'
 import { grantEffort, readGrant } from '../../src/landing/grant.ts'
 import { openScratch } from '../support/open.ts'
@@ -295,6 +296,45 @@ describe('landing from elsewhere', () => {
     assert.deepEqual(refused.result.hints, [
       "ask the owner; after a yes: git discern accept --target 'it’s;ok' --confirmed",
     ])
+  })
+})
+
+describe('retiring what landed', () => {
+  it('removes worktree and branch, also from inside and by the queue, and nothing else', async t => {
+    const s = scratch(t)
+    start(s)
+    await proven(s, 'api', { 'api/a': 'x' })
+    const head = s.git('api', 'rev-parse', 'HEAD')
+    const landed = await accept(s, 'api', '--confirmed', '--retire')
+    assert.equal(landed.result.ok, true, landed.out)
+    assert.deepEqual(
+      [landed.data.landing.worktree_removed, landed.data.landing.branch_deleted],
+      [true, true],
+      JSON.stringify(landed.result.advisories),
+    )
+    assert.equal(existsSync(s.path('api')), false)
+    assert.equal(existsSync(s.path('r/.git/worktrees/api')), false)
+    assert.equal(s.git('r', 'branch', '--list', 'api'), '')
+    assert.equal(trunk(s), head)
+    await proven(s, 'docs', { 'docs/a.md': 'x' })
+    const queued = await accept(s, 'r', '--all-ready', '--retire')
+    assert.deepEqual(queued.data.landed.length, 1, queued.out)
+    assert.equal(existsSync(s.path('docs')), false)
+    assert.equal((await s.discern('r', ['queue', '--json'])).data.rows.length, 0)
+  })
+
+  it('keeps both and says why where something else is in them', async t => {
+    const s = scratch(t)
+    start(s)
+    await proven(s, 'api', { 'api/a': 'x' })
+    s.write('api/later', '1')
+    s.commit('api', 'later')
+    const landed = await accept(s, 'r', '--target', 'api', '--confirmed', '--retire')
+    assert.equal(landed.result.ok, true, landed.out)
+    assert.equal(landed.data.landing.worktree_removed, false)
+    const [advisory] = landed.result.advisories ?? []
+    assert.match(advisory?.evidence ?? '', /branch and worktree stay \(later-commits\)/)
+    assert.equal(s.read('api/later'), '1')
   })
 })
 

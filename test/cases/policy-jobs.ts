@@ -141,7 +141,7 @@ test('where nothing is configured one job without a command stands for the gate'
     [['discern-preflight', 'job']],
   )
   assert.deepEqual(ids(await plan(text, ['a/x'])), ['discern-scope-a'])
-  assert.deepEqual(ids(await plan('[standards.s]\ndirection="up"\nlimit=1\nrun="x"\n')), [])
+  assert.deepEqual(ids(await plan('[standards.s]\ndirection="up"\nlimit=1\nrun="x"\n')), ['discern-standard-s'])
 })
 
 test('a definition is the hash of the canonical JSON of what the job means, with references and limits resolved', async () => {
