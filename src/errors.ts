@@ -321,3 +321,26 @@ export const reasonOf = (error: unknown): string => {
   }
   return String(error)
 }
+
+/** What the operating system says of a place that is full, protected or broken: the machine's trouble, not a defect of ours. */
+const STORAGE_CODES = new Set([
+  'ENOSPC',
+  'EDQUOT',
+  'EROFS',
+  'EACCES',
+  'EPERM',
+  'EIO',
+  'EMFILE',
+  'ENFILE',
+  'ENOTDIR',
+  'EISDIR',
+])
+
+/** The refusal that an error is, or that a failed write of ours means; `undefined` for a defect. */
+export const refusalOf = (error: unknown): Refusal | undefined => {
+  if (error instanceof Refusal) return error
+  if (!(error instanceof Error)) return undefined
+  const { code, path } = error as NodeJS.ErrnoException
+  if (code === undefined || !STORAGE_CODES.has(code)) return undefined
+  return new Refusal('write_access', { path: path ?? 'the Git directory', reason: reasonOf(error) })
+}

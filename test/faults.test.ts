@@ -1,1 +1,2 @@
+import './cases/landing-disk.ts'
 import './cases/landing-faults.ts'

@@ -1,7 +1,7 @@
 /** One invocation from arguments to exit code. Everything of the process arrives as a parameter, so tests run it in-process. */
 import { commands } from '../commands/command.ts'
 import type { Context } from '../context.ts'
-import { Interrupted, Refusal, reasonOf, refusals } from '../errors.ts'
+import { Interrupted, Refusal, reasonOf, refusalOf, refusals } from '../errors.ts'
 import type { Result } from '../result.ts'
 import { commandHelp, findCommand, type Invocation, parseArguments, programHelp } from './argv.ts'
 import { type Block, renderMarkdown, renderText } from './render.ts'
@@ -19,10 +19,11 @@ const INTERRUPT_EXIT = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
 
 /** The result envelope of something thrown: a refusal as it is, anything else as our own defect (exit 70). */
 export const failure = (verb: string, error: unknown): { readonly result: Result; readonly exit: number } => {
-  if (error instanceof Refusal) {
+  const known = refusalOf(error)
+  if (known) {
     return {
-      result: { ok: false, verb, ...error.partial, error: error.slug, message: error.message, hints: [...error.next] },
-      exit: error.exit,
+      result: { ok: false, verb, ...known.partial, error: known.slug, message: known.message, hints: [...known.next] },
+      exit: known.exit,
     }
   }
   const refusal = new Refusal('internal_error', { detail: reasonOf(error) })

@@ -1,6 +1,6 @@
 /** After the trunk moved, and after an interruption: the note, the journal, the grant (facts 10.5). Nothing here can undo a landing. */
 import type { Context } from '../context.ts'
-import { Refusal } from '../errors.ts'
+import { Refusal, refusalOf } from '../errors.ts'
 import { quoted } from '../escape.ts'
 import { shortBranch } from '../git/refs.ts'
 import { consumeClaim, recoverClaims, restoreClaim } from '../landing/grant.ts'
@@ -39,12 +39,13 @@ export const settle = async (
 ): Promise<Result> => {
   const { worktree, trunk } = situation
   const fetch = await reconcileFetch(situation)
-  await keepPendingNote(worktree, journal)
+  const kept = await failingOpen(worktree, () => keepPendingNote(worktree, journal))
   const write = await deliver(context, situation, journal)
   const spent = await failingOpen(worktree, () => consumeClaim(context, worktree, journal.id))
   const cleared = await failingOpen(worktree, () => clearLanded(context, worktree, journal))
-  // Journal and marker say that the landing happened: they stay while its grant could not be ended.
-  if (recovery.checkoutProblem === undefined && spent.length === 0) {
+  // Journal and marker say that the landing happened: they stay while its grant could not be ended or its note is owed by them alone.
+  const isOwed = kept.length > 0 && !isWritten(write)
+  if (recovery.checkoutProblem === undefined && spent.length === 0 && !isOwed) {
     await retireJournal(worktree)
     await retireMarkers(worktree)
   }
@@ -70,7 +71,13 @@ export const settle = async (
       proof_note: { write, fetch },
       ...(published ? { publication: published } : {}),
     },
-    advisories: [...noteAdvisories(write, worktree.topLevel), ...spent, ...cleared, ...retainedAdvisories(retirement)],
+    advisories: [
+      ...noteAdvisories(write, worktree.topLevel),
+      ...kept,
+      ...spent,
+      ...cleared,
+      ...retainedAdvisories(retirement),
+    ],
   }
   if (recovery.checkoutProblem !== undefined) {
     const refusal = new Refusal('partial_acceptance', {
@@ -101,12 +108,13 @@ const failingOpen = async (
     await clean()
     return []
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error
-    const [next] = error.next
+    const refusal = refusalOf(error)
+    if (!refusal) throw error
+    const [next] = refusal.next
     return [
       {
         kind: 'acceptance-cleanup-incomplete',
-        evidence: `the landing stands, but not everything was cleared away: ${error.message}`,
+        evidence: `the landing stands, but not everything was cleared away: ${refusal.message}`,
         next_action: `${next}; then run: git -C ${quoted(topLevel)} discern accept`,
       },
     ]

@@ -9,6 +9,15 @@ const TEMPORARY = '.discern-tmp-'
 const temporaryBeside = (path: string): string =>
   join(dirname(path), `${TEMPORARY}${basename(path)}-${process.pid}-${randomBytes(6).toString('hex')}`)
 
+/** A failed write is about the file that was meant, not about what stood in for it on the way. */
+const about = async <T>(path: string, work: Promise<T>): Promise<T> => {
+  try {
+    return await work
+  } catch (error) {
+    throw error instanceof Error ? Object.assign(error, { path }) : error
+  }
+}
+
 const writeTemporary = async (path: string, bytes: string | Uint8Array, mode: number): Promise<string> => {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const temporary = temporaryBeside(path)
@@ -39,7 +48,10 @@ const syncDirectory = async (path: string): Promise<void> => {
 }
 
 /** Replaces `path` as one step: temporary file in the same folder, 0600, fsync, rename. */
-export const replaceFile = async (path: string, bytes: string | Uint8Array, mode = 0o600): Promise<void> => {
+export const replaceFile = (path: string, bytes: string | Uint8Array, mode = 0o600): Promise<void> =>
+  about(path, replace(path, bytes, mode))
+
+const replace = async (path: string, bytes: string | Uint8Array, mode: number): Promise<void> => {
   const temporary = await writeTemporary(path, bytes, mode)
   try {
     await rename(temporary, path)
@@ -51,7 +63,10 @@ export const replaceFile = async (path: string, bytes: string | Uint8Array, mode
 }
 
 /** Creates `path` as one step and only if nothing is there; `false` when something is. Never replaces. */
-export const createFile = async (path: string, bytes: string | Uint8Array, mode = 0o600): Promise<boolean> => {
+export const createFile = (path: string, bytes: string | Uint8Array, mode = 0o600): Promise<boolean> =>
+  about(path, create(path, bytes, mode))
+
+const create = async (path: string, bytes: string | Uint8Array, mode: number): Promise<boolean> => {
   const temporary = await writeTemporary(path, bytes, mode)
   try {
     await link(temporary, path)
