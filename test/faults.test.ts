@@ -1,2 +1,3 @@
+import './cases/landing-interleaved.ts'
 import './cases/landing-disk.ts'
 import './cases/landing-faults.ts'
