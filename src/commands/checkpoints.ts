@@ -1,8 +1,9 @@
 /** `git discern checkpoints`: the governing policy, its questions and their obligations (facts 7.7). Read-only. */
 import type { Trial } from '../checkpoint/decide.ts'
+import { makeDrop } from '../checkpoint/drop.ts'
 import type { Preflight } from '../checkpoint/preflight.ts'
 import type { Context } from '../context.ts'
-import { isAncestor } from '../git/refs.ts'
+import { isAncestor, isShallow } from '../git/refs.ts'
 import { gitLine } from '../git/run.ts'
 import type { Advisory, Result } from '../result.ts'
 import type { Call } from './call.ts'
@@ -58,8 +59,8 @@ export const lookEarly = ({ worktree, refs, trunk }: Opening): EarlyLook | undef
 
 /**
  * The obligations of the checkout as it is, uncommitted changes included. On a branch that lags behind the trunk the change is
- * measured from the merge base, so that the trunk's own commits are nobody's change (design 4.2). `undefined` where there is
- * no branch, no commit or no trunk. `early` is used as far as it is about what the checkout turned out to be.
+ * measured from the merge base, so that the trunk's own commits are nobody's change (design 4.2); without one the whole policy is
+ * lost, and said to be (case 57). `undefined` where there is no branch, no commit or no trunk. `early` is used as far as it is about what the checkout turned out to be.
  */
 export const lookHere = async (
   { worktree, state, trunk, refs }: Situation,
@@ -71,7 +72,9 @@ export const lookHere = async (
   const same = early?.head === head ? early : undefined
   const contains = (await same?.contains) ?? (await isAncestor(worktree, policy, head))
   const base = contains === true ? policy : await mergeBase(worktree, policy, head)
-  if (base === undefined) return undefined
+  if (base === undefined) {
+    return { owed: nothingOwed(policy, await withoutAncestor(worktree)), policy, lagging: undefined }
+  }
   const lagging = base === policy ? undefined : base
   // A clean work tree is its commit, and two trees are compared without looking at any file.
   const clean = state.tracked.length + state.untracked.length === 0
@@ -99,6 +102,22 @@ const mergeBase = async (worktree: Situation['worktree'], left: string, right: s
     return undefined
   }
 }
+
+/** Why the change cannot be measured from a common ancestor, and what may help. No git process. */
+export const withoutAncestor = async (worktree: Situation['worktree']): Promise<string> =>
+  (await isShallow(worktree))
+    ? 'no common ancestor is here; fetch more history: git fetch --unshallow'
+    : 'the branch and the trunk have no common ancestor'
+
+/** Where the change cannot be measured nothing is owed, and the loss of the whole policy is on record (facts 6.4). */
+export const nothingOwed = (policy: string | undefined, reason: string): Preflight => ({
+  checkpoints: [],
+  blocking: [],
+  ungoverned: [],
+  declared: [],
+  evidence: { unavailable: reason },
+  drops: [makeDrop('merge_base_unresolved', reason, policy === undefined ? {} : { policyCommit: policy })],
+})
 
 const lagAdvisory = ({ lagging, policy }: Looked): readonly Advisory[] =>
   lagging === undefined

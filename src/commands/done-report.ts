@@ -3,7 +3,6 @@
  * code, and nothing is written that a strict run would read: no question, no declaration, no Proof, no verdict.
  */
 import { committedChange } from '../change/collect.ts'
-import { makeDrop } from '../checkpoint/drop.ts'
 import type { Preflight } from '../checkpoint/preflight.ts'
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
@@ -22,7 +21,7 @@ import { presentProof } from '../proof/page.ts'
 import type { Result } from '../result.ts'
 import { configurationAdvisories } from './advise.ts'
 import type { Call } from './call.ts'
-import { dropAdvisories } from './checkpoints.ts'
+import { dropAdvisories, nothingOwed, withoutAncestor } from './checkpoints.ts'
 import { gateSetting } from './gate-setting.ts'
 import { checkpointsData, declaredRows, isUnreviewed, lookAtCheckpoints, settleCheckpoints } from './owed.ts'
 import type { Situation } from './situation.ts'
@@ -143,21 +142,8 @@ const groundOf = async ({ worktree, refs, trunk }: Situation, call: Call, head: 
   if ((await isAncestor(worktree, policy, head)) === true) return { policy, base: policy, reason: '' }
   const run = await git(worktree, ['merge-base', policy, head])
   const base = run.exitCode === 0 ? run.stdout.toString('utf8').trim() : undefined
-  return {
-    policy,
-    base,
-    reason: 'no common ancestor is here; fetch more history: git fetch --unshallow',
-  }
+  return { policy, base, reason: base === undefined ? await withoutAncestor(worktree) : '' }
 }
-
-const nothingOwed = (policy: string | undefined, reason: string): Preflight => ({
-  checkpoints: [],
-  blocking: [],
-  ungoverned: [],
-  declared: [],
-  evidence: { unavailable: reason },
-  drops: [makeDrop('merge_base_unresolved', reason, policy === undefined ? {} : { policyCommit: policy })],
-})
 
 const owedOn = (
   context: Context,

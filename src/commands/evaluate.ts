@@ -64,10 +64,11 @@ const lookAtRevision = async (context: Context, revision: string): ReturnType<ty
   }
   const policy = refs.get(trunk.ref)?.oid
   if (policy === undefined || state.branch === undefined) return { situation, looked: undefined }
-  if ((await isAncestor(worktree, policy, commit)) !== true) {
+  const contains = await isAncestor(worktree, policy, commit)
+  if (contains !== true) {
     throw new Refusal('precondition_failed', {
-      problem: `${revision} does not contain ${trunk.name}`,
-      next: 'git discern update',
+      problem: `${revision} does not contain ${trunk.name}${contains === undefined ? ', as far as is known here' : ''}`,
+      next: contains === undefined ? 'git fetch --unshallow' : 'git discern update',
     })
   }
   const scope = { kind: 'commit', commit } as const

@@ -7,9 +7,18 @@ interface CheckpointsData {
   readonly policy?: string
   readonly checkpoints: readonly CheckpointView[]
   readonly ungoverned: readonly { readonly id: string }[]
+  readonly drops: readonly unknown[]
 }
 
 const OWED = ['awaiting_declaration', 'reopened', 'will_open']
+
+/** Why nothing is listed: an answer that is not known is never told as none. */
+const nothing = ({ policy, drops }: CheckpointsData): string => {
+  if (policy === undefined) return 'nothing can be asked here: there is no branch, no commit or no trunk'
+  return drops.length > 0
+    ? 'no checkpoint can be asked here, enforcement was lost:'
+    : 'no checkpoint governs here: the trunk\u2019s discern.toml has no [checkpoints]'
+}
 
 const why = ({ obligation, preview, mode, fired, open_question }: CheckpointView): string => {
   if (mode === 'advise')
@@ -21,10 +30,9 @@ const why = ({ obligation, preview, mode, fired, open_question }: CheckpointView
 
 export const view = (result: Result): readonly Block[] => {
   if (!result.data) return []
-  const { policy, checkpoints, ungoverned } = result.data as CheckpointsData
-  if (checkpoints.length === 0 && ungoverned.length === 0) {
-    return [{ kind: 'line', text: 'no checkpoint governs here: the trunk\u2019s discern.toml has no [checkpoints]' }]
-  }
+  const data = result.data as CheckpointsData
+  const { policy, checkpoints, ungoverned } = data
+  if (checkpoints.length === 0 && ungoverned.length === 0) return [{ kind: 'line', text: nothing(data) }]
   return [
     { kind: 'line', text: `policy of ${policy?.slice(0, 12) ?? 'unknown'}` },
     {
