@@ -1,6 +1,7 @@
 /** Standards in the gate and in a landing: measured by `done`, shown by the Proof, loosened only with the owner's exact approval. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { violations } from '../../src/store/schema.ts'
 import { type Loose, type Scratch, scratch } from '../support/scratch.ts'
 import { commitValue, runs, STANDARDS, standardProject } from '../support/standards.ts'
 
@@ -189,7 +190,7 @@ describe('a proposed limit', () => {
     assert.equal(read.data.landed_proof.commit, s.git('r', 'rev-parse', 'main'))
   })
 
-  it('lands together with a variance, and the branch goes on afterwards', async t => {
+  it('lands together with a variance, both are in the note of another clone, and the branch goes on afterwards', async t => {
     const s = scratch(t)
     const POLICY = '[checkpoints.why]\npaths = ["value"]\nquestion = "?"\n'
     standardProject(s, `${STANDARDS}${POLICY}`)
@@ -200,9 +201,27 @@ describe('a proposed limit', () => {
     assert.equal((await done(s, '--unmet', 'why', '--why', 'no time')).result.ok, true)
     const landed = await accept(s, '--confirmed', '--variance', 'why', '--approve-standard', token)
     assert.equal(landed.result.ok, true, landed.out)
-    const { payload } = JSON.parse(s.git('r', 'notes', '--ref=discern', 'show', 'main'))
-    const { acceptance } = JSON.parse(Buffer.from(payload, 'base64').toString('utf8'))
-    assert.deepEqual([acceptance.variances.length, acceptance.standard_proposals.length], [1, 1])
+    s.git('.', 'clone', '-q', '-b', 'main', 'r', 'clone')
+    s.git('clone', 'fetch', '-q', 'origin', 'refs/notes/discern:refs/notes/discern')
+    const envelope = JSON.parse(s.git('clone', 'notes', '--ref=discern', 'show', 'HEAD'))
+    assert.deepEqual(violations('discern-proof-note', envelope), [])
+    const payload = JSON.parse(Buffer.from(envelope.payload, 'base64').toString('utf8'))
+    assert.deepEqual(violations('discern-proof-payload', payload), [])
+    const { acceptance } = payload
+    assert.deepEqual(
+      acceptance.variances.map(({ checkpoint, why }: Loose) => [checkpoint, why]),
+      [['why', 'no time']],
+    )
+    assert.deepEqual(
+      acceptance.standard_proposals.map(({ standard, proposed_limit, reason }: Loose) => [
+        standard,
+        proposed_limit,
+        reason,
+      ]),
+      [['cov', 75, REASON]],
+    )
+    const read = await s.discern('clone', ['status', '--verbose', '--json'])
+    assert.equal(read.data.landed_proof.commit, s.git('r', 'rev-parse', 'main'), read.out)
     s.write('r/other', '1')
     s.commit('r', 'goes on')
     // The trunk advanced on what the question is about, so it is asked again; the limit is the trunk's own by now.
