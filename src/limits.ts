@@ -133,3 +133,21 @@ export const QUEUE_ROW_LIMIT_COUNT = 50
 export const IGNORED_SHOWN_COUNT = 6
 /** The end of what a git command of the user's printed, kept for the message when it fails. */
 export const USER_OUTPUT_KEPT_BYTES = 64 * 1024
+/** Paths that one capture of a state observes, in the index, the work tree and submodules together (facts 12.5). */
+export const STATE_PATH_LIMIT_COUNT = 20_000
+/** What git prints for one capture of a state, both streams, and the contents that are read (facts 12.5). */
+export const STATE_LIMIT_BYTES = 64 * 1024 * 1024
+/** The one deadline of everything that validation evidence is made of (facts 12.5). */
+export const STATE_LIMIT_MS = 5_000
+/** Jobs of one execution envelope (facts 12.5). */
+export const EXECUTION_JOB_LIMIT_COUNT = 1_000
+/** Canonical configuration, setup and job definitions of one execution envelope (facts 12.5). */
+export const EXECUTION_LIMIT_BYTES = 1024 * 1024
+/** Length of the key of validation evidence (facts 12.5). */
+export const VALIDATION_KEY_BYTES = 32
+/** Month files of the Logbook that are kept (facts 12.1). */
+export const LOGBOOK_KEEP_MONTHS = 24
+/** Events that a verb which works reads of the Logbook (facts 12.1). */
+export const LOGBOOK_NEWEST_COUNT = 200
+/** Digits of a keyed digest that only has to tell a few things of one repository apart. */
+export const KEYED_SHORT_DIGITS = 16

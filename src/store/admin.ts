@@ -99,6 +99,14 @@ export const adminFiles = {
     newer: 'refuse',
     limitBytes: 16 << 20,
   },
+  epoch: {
+    path: 'discern/logbook/epoch.json',
+    scope: 'common',
+    version: 1,
+    field: 'schema',
+    newer: 'observe',
+    limitBytes: 4 << 20,
+  },
   'hooks-state': {
     path: 'discern/hooks-state.json',
     scope: 'common',
@@ -138,6 +146,12 @@ export const adminFolders = {
   'notes-pending': { path: 'discern/notes-pending', scope: 'common' },
   /** One line for each hook that found no Node or no git discern. */
   'missed-hooks': { path: 'discern/missed-hooks', scope: 'common' },
+  /** Month files of events, one JSON object per line, and the lock of who seals or resets them (facts 12.1). */
+  logbook: { path: 'discern/logbook', scope: 'common' },
+  'logbook-archives': { path: 'discern/logbook-archives', scope: 'common' },
+  'logbook-recovery': { path: 'discern/logbook-recovery', scope: 'common' },
+  /** 32 random bytes that make every digest of a Logbook useless elsewhere. */
+  'validation-hmac-key': { path: 'discern/validation-hmac-key', scope: 'common' },
   'test-slots': { path: 'discern/test-slots', scope: 'common' },
 } as const
 

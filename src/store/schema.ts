@@ -10,6 +10,7 @@ export type SchemaName =
   | 'discern-proof-payload'
   | 'discern-gate-proof'
   | 'discern-records'
+  | 'discern-logbook'
   | 'discern-results'
 
 /** One violation: where in the value, which keyword, and in words. */
