@@ -3,6 +3,7 @@ import type { Trial } from '../checkpoint/decide.ts'
 import { makeDrop } from '../checkpoint/drop.ts'
 import type { Preflight } from '../checkpoint/preflight.ts'
 import type { Context } from '../context.ts'
+import { throwIfInterrupted } from '../errors.ts'
 import { isAncestor, isShallow } from '../git/refs.ts'
 import { gitLine } from '../git/run.ts'
 import type { Advisory, Result } from '../result.ts'
@@ -85,14 +86,19 @@ export const lookHere = async (
   return { owed: await lookAtCheckpoints({ worktree, branch, policy, base, scope }, trial), policy, lagging }
 }
 
-/** The situation and its obligations, read side by side. */
+/** The situation and its obligations, read side by side. An interruption ends every git at once and is thrown (case 83). */
 export const lookNow = async (
   context: Context,
 ): Promise<{ readonly situation: Situation; readonly looked: Looked | undefined }> => {
-  const opening = await openSituation(context)
-  const early = lookEarly(opening)
-  const situation = { ...opening, state: await opening.state }
-  return { situation, looked: await lookHere(situation, early) }
+  try {
+    const opening = await openSituation(context, context.signal)
+    const early = lookEarly(opening)
+    const situation = { ...opening, state: await opening.state }
+    return { situation, looked: await lookHere(situation, early) }
+  } finally {
+    // What was cut short says nothing about the change, whether it failed or seemed to answer.
+    throwIfInterrupted(context)
+  }
 }
 
 const mergeBase = async (worktree: Situation['worktree'], left: string, right: string): Promise<string | undefined> => {

@@ -40,9 +40,9 @@ export interface Opening extends Omit<Situation, 'state'> {
   readonly state: Promise<WorktreeState>
 }
 
-/** Reads everything but the state of the work tree, which it only starts to read. Otherwise as `readSituation`. */
-export const openSituation = async (context: Context): Promise<Opening> => {
-  const worktree = await openWorktree(context)
+/** Reads everything but the state of the work tree, which it only starts to read. Otherwise as `readSituation`. `signal` as in `Place`. */
+export const openSituation = async (context: Context, signal?: AbortSignal): Promise<Opening> => {
+  const worktree = await openWorktree(context, signal)
   const state = worktreeState(worktree)
   // Whoever waits for it meets its failure; until then it must not count as unhandled.
   state.catch(() => {})

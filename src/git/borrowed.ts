@@ -63,6 +63,7 @@ export const openBorrowed = async (repository: Repository): Promise<Borrowed> =>
   return {
     cwd: dir,
     env: borrowedEnvironment(repository, dir),
+    ...(repository.signal ? { signal: repository.signal } : {}),
     addBlob: content => add('blob', content),
     addTree: lines => add('tree', encodeTree(lines)),
     addFiles: (worktree, paths, asIs = false) =>

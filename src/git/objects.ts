@@ -77,6 +77,11 @@ export const openObjects = (place: Place): ObjectReader => {
 
   const open = (): ChildProcess => {
     const started = start(place, ['cat-file', '--batch'])
+    const abort = (): void => {
+      started.kill('SIGTERM')
+    }
+    place.signal?.addEventListener('abort', abort, { once: true })
+    if (place.signal?.aborted) abort()
     started.stdout?.on('data', (chunk: Buffer) => {
       chunks.push(chunk)
       available += chunk.length

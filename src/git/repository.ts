@@ -49,9 +49,13 @@ const CHOOSES_REPOSITORY = [
   'GIT_DISCOVERY_ACROSS_FILESYSTEM',
 ]
 
-/** Resolves the repository around `context.cwd`. One git process. Refuses with `not_initialized` when there is none. */
+/**
+ * Resolves the repository around `context.cwd`. One git process. Refuses with `not_initialized` when there is none. `signal` ends
+ * every git that is asked here later.
+ */
 export const openRepository = async (
   context: Context,
+  signal?: AbortSignal,
 ): Promise<Repository & { readonly topLevel: string | undefined }> => {
   const inherited: Record<string, string> = {}
   for (const name of CHOOSES_REPOSITORY) {
@@ -83,6 +87,7 @@ export const openRepository = async (
   const place: Place = {
     cwd: topLevel || context.cwd,
     env: { ...env, GIT_DIR: gitDir, ...(topLevel ? { GIT_WORK_TREE: topLevel } : {}) },
+    ...(signal ? { signal } : {}),
   }
   const objects = openObjects(place)
   context.defer(() => objects.close())
@@ -99,8 +104,8 @@ export const openRepository = async (
 }
 
 /** Resolves the checkout around `context.cwd`; refuses where there are no files, as in a bare repository. */
-export const openWorktree = async (context: Context): Promise<Worktree> => {
-  const repository = await openRepository(context)
+export const openWorktree = async (context: Context, signal?: AbortSignal): Promise<Worktree> => {
+  const repository = await openRepository(context, signal)
   if (repository.topLevel === undefined) {
     throw new Refusal('not_initialized', { directory: context.cwd, reason: 'this repository has no work tree here' })
   }

@@ -11,6 +11,8 @@ import { GIT_CALL_LIMIT_MS, GIT_OUTPUT_LIMIT_BYTES, JOB_DRAIN_LIMIT_MS, USER_OUT
 export interface Place {
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
+  /** Ends every git that runs here; only for who writes nothing, since a git that writes is not to be ended half-way (case 83). */
+  readonly signal?: AbortSignal
 }
 
 export interface GitRun {
@@ -102,8 +104,10 @@ export const git = (place: Place, args: readonly string[], options: GitOptions =
     }
     const deadline = options.deadlineMs ?? GIT_CALL_LIMIT_MS
     const timer = setTimeout(() => stop(new Error(`git ${args[0]} took longer than ${deadline} ms`)), deadline)
+    const signal = options.signal ?? place.signal
     const abort = (): void => stop(new Error(`git ${args[0]} was cancelled`))
-    options.signal?.addEventListener('abort', abort, { once: true })
+    signal?.addEventListener('abort', abort, { once: true })
+    if (signal?.aborted) abort()
     const collect = (into: Buffer[]) => (chunk: Buffer) => {
       size += chunk.length
       if (size > cap) stop(new Error(`git ${args[0]} printed more than ${cap} bytes`))
@@ -115,15 +119,15 @@ export const git = (place: Place, args: readonly string[], options: GitOptions =
     child.stdin?.on('error', () => {})
     child.on('error', error => {
       clearTimeout(timer)
-      options.signal?.removeEventListener('abort', abort)
+      signal?.removeEventListener('abort', abort)
       reject(new Refusal('git_unavailable', { reason: reasonOf(error) }))
     })
-    child.on('close', (code, signal) => {
+    child.on('close', (code, ended) => {
       clearTimeout(timer)
-      options.signal?.removeEventListener('abort', abort)
+      signal?.removeEventListener('abort', abort)
       if (failure) return reject(failure)
       resolve({
-        exitCode: code ?? (signal ? 128 + 15 : 128),
+        exitCode: code ?? (ended ? 128 + 15 : 128),
         stdout: Buffer.concat(out),
         stderr: Buffer.concat(err).toString('utf8').trim(),
       })
@@ -156,6 +160,11 @@ export const gitPrefix = async (
       late = true
       child.kill('SIGTERM')
     }, GIT_CALL_LIMIT_MS)
+    const abort = (): void => {
+      child.kill('SIGTERM')
+    }
+    place.signal?.addEventListener('abort', abort, { once: true })
+    if (place.signal?.aborted) abort()
     child.stdout?.on('data', (chunk: Buffer) => {
       if (size <= limitBytes) out.push(chunk)
       size += chunk.length
@@ -168,10 +177,12 @@ export const gitPrefix = async (
     child.stdin?.end()
     child.on('error', error => {
       clearTimeout(timer)
+      place.signal?.removeEventListener('abort', abort)
       reject(new Refusal('git_unavailable', { reason: reasonOf(error) }))
     })
     child.on('close', code => {
       clearTimeout(timer)
+      place.signal?.removeEventListener('abort', abort)
       if (late) return reject(new Error(`git ${args[0]} took longer than ${GIT_CALL_LIMIT_MS} ms`))
       const stdout = Buffer.concat(out).subarray(0, limitBytes)
       resolve({ exitCode: code ?? 128, stdout, stderrBytes, more: size > limitBytes })

@@ -1,9 +1,13 @@
 /** Field situations of repositories, each through `git discern checkpoints`: what it sees of a change, and what it says it cannot see. */
 import assert from 'node:assert/strict'
-import { existsSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { existsSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { describe, it } from 'node:test'
+import { noProc, oddDuration, running, until } from '../support/gate.ts'
+import { bundle } from '../support/project.ts'
 import { governed, look, seen } from '../support/reading.ts'
 import { type Loose, type Scratch, scratch } from '../support/scratch.ts'
+import { snapshot } from '../support/snapshot.ts'
 
 /** A remote that tells when it is asked; the control shows that it would. */
 const tellingRemote = (s: Scratch, cwd: string): { readonly PATH: string } => {
@@ -175,6 +179,58 @@ describe('checkpoints in a repository that is out of the ordinary', { concurrenc
     assert.equal(run.result.advisories?.[0]?.kind, 'checkpoint-base-behind')
     s.git('r', 'rm', '-q', '--cached', 'sm')
     assert.deepEqual(await look(s), { paths: ['f'], line: ['f'], binary: 'binary', story: ['f'] })
+  })
+
+  it('case 83: an interrupt in the middle ends it at once with everything it started, and leaves nothing', {
+    skip: noProc,
+  }, async t => {
+    const s = scratch(t)
+    governed(s)
+    s.write('r/a', 'eval(x)\n')
+    s.commit('r', 'a')
+    s.write('r/a', 'eval(y)\n')
+    const odd = oddDuration(t)
+    const real = s.sh('.', 'command -v git').out.trim()
+    const before = snapshot(s.path('r'))
+    for (const [verb, hung, signal, exit, to] of [
+      ['checkpoints', '*--numstat*', 'SIGINT', 130, 'group'],
+      ['checkpoints', '*--numstat*', 'SIGINT', 130, 'program'],
+      ['checkpoints', '*cat-file*', 'SIGTERM', 143, 'program'],
+      ['checkpoints', 'status*', 'SIGINT', 130, 'program'],
+      ['evaluate', '*hash-object*', 'SIGHUP', 129, 'program'],
+    ] as const) {
+      const what = `${verb} at ${hung} by ${signal} to the ${to}`
+      const started = s.path(`started-${signal}-${hung.replace(/\W/g, '')}-${to}`)
+      s.write(
+        'hanging/git',
+        `#!/bin/sh\ncase "$*" in ${hung}) : >'${started}'; exec sleep ${odd} ;; esac\nexec '${real}' "$@"\n`,
+        0o755,
+      )
+      const child = spawn(bundle[0], [bundle[1], verb, '--json'], {
+        cwd: s.path('r'),
+        env: { ...s.env, PATH: `${s.path('hanging')}:${s.env['PATH']}` },
+        stdio: ['ignore', 'pipe', 'ignore'],
+        detached: true,
+      })
+      let out = ''
+      child.stdout.on('data', chunk => {
+        out += chunk
+      })
+      const ended = new Promise<number | null>(resolve => child.on('close', resolve))
+      await until(() => existsSync(started), what)
+      const since = performance.now()
+      process.kill(to === 'group' ? -(child.pid ?? 0) : (child.pid ?? 0), signal)
+      assert.equal(await ended, exit, what)
+      assert.ok(performance.now() - since < 5_000, what)
+      assert.equal(out, '', 'an answer that was cut short is none')
+      assert.deepEqual(running(odd), [], what)
+      assert.deepEqual(
+        readdirSync(s.dir).filter(name => name.startsWith('discern-')),
+        [],
+        what,
+      )
+      assert.deepEqual(snapshot(s.path('r')), before, what)
+    }
   })
 
   it('case 85: looking all the time never takes index.lock away, nor renews the index', async t => {
