@@ -31,6 +31,8 @@ export interface GitOptions {
   /** Another directory than the place's. */
   readonly cwd?: string
   readonly signal?: AbortSignal
+  /** A session and process group of its own, so that it can be ended with all it started. */
+  readonly ownGroup?: boolean
 }
 
 /** The variables of the caller that git gets to see; everything else is dropped, above all git's own repository-local ones. */
@@ -246,6 +248,7 @@ export const start = (place: Place, args: readonly string[], options: GitOptions
     env: options.env ? { ...place.env, ...options.env } : place.env,
     stdio: ['pipe', 'pipe', 'pipe'],
     windowsHide: true,
+    detached: options.ownGroup ?? false,
   })
 
 /** Standard output of a git that must succeed; anything else is `git_failed` with git's own words. */
