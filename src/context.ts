@@ -35,6 +35,8 @@ export interface Context {
   readonly version: string
   /** Operating system and processor, for example `linux-x64`. */
   readonly platform: string
+  /** Whether messages go to a terminal. */
+  readonly terminal: boolean
   readonly signal: AbortSignal
   readonly progress: (event: ProgressEvent) => void
   /** Asks a yes/no question at a terminal; `undefined` when there is none to ask. */

@@ -139,6 +139,10 @@ export const STATE_PATH_LIMIT_COUNT = 20_000
 export const STATE_LIMIT_BYTES = 64 * 1024 * 1024
 /** The one deadline of everything that validation evidence is made of (facts 12.5). */
 export const STATE_LIMIT_MS = 5_000
+/** Files of a captured state that are read at the same time. */
+export const STATE_READ_COUNT = 32
+/** Repositories inside a checkout that are asked at the same time, two git processes each. */
+export const STATE_REPOSITORY_COUNT = 4
 /** Jobs of one execution envelope (facts 12.5). */
 export const EXECUTION_JOB_LIMIT_COUNT = 1_000
 /** Canonical configuration, setup and job definitions of one execution envelope (facts 12.5). */
@@ -149,5 +153,47 @@ export const VALIDATION_KEY_BYTES = 32
 export const LOGBOOK_KEEP_MONTHS = 24
 /** Events that a verb which works reads of the Logbook (facts 12.1). */
 export const LOGBOOK_NEWEST_COUNT = 200
+/** Longest line of the Logbook that is written, or read as one; a longer one is torn (facts 12.1). */
+export const LOGBOOK_LINE_LIMIT_BYTES = 1024 * 1024
+/** A month file is not written beyond this, and a larger one is not read. */
+export const LOGBOOK_FILE_LIMIT_BYTES = 512 * 1024 * 1024
+/** How often an event is written again because its file was taken away, or another writer's half line got in its way. */
+export const LOGBOOK_TRY_COUNT = 8
+/** What is read of a month file at once. */
+export const LOGBOOK_CHUNK_BYTES = 128 * 1024
+/** A begun verb without an end keeps seal and reset away for this long; then it was killed (facts 12.1). */
+export const LOGBOOK_BEGUN_LIMIT_MS = 60 * 60 * 1000
+/** Events that `logbook show` shows unless told otherwise. */
+export const LOGBOOK_SHOWN_COUNT = 20
 /** Digits of a keyed digest that only has to tell a few things of one repository apart. */
 export const KEYED_SHORT_DIGITS = 16
+/** Branches whose configuration is remembered, those that changed last. */
+export const EPOCH_BRANCH_LIMIT_COUNT = 256
+/** Values of one condition that a finding names; the others are counted (facts 12.6). */
+export const CONDITION_VALUE_LIMIT_COUNT = 16
+/** Points of a series (facts 12.6). */
+export const SERIES_LIMIT_COUNT = 24
+/** Findings of one detector that are shown; `--all` shows every one (facts 12.6). */
+export const FINDING_SHOWN_COUNT = 3
+/** Newest runs, readings or landings that a trajectory is judged by. */
+export const TRAJECTORY_WINDOW_COUNT = 200
+/** The later half of green runs takes this many times the earlier one, with changes at most so many times as large (facts 12.6). */
+export const DURATION_CREEP_RATIO = 1.5
+export const DURATION_CREEP_FILES_RATIO = 1.25
+/** Share of a gate's time from which one stage dominates it, and the shortest gate whose time is worth a thought. */
+export const DOMINANT_STAGE_SHARE = 0.6
+export const DOMINANT_STAGE_MINIMUM_MS = 30_000
+/** Newest verdicts of one job that are looked at, and the branches from which its failures recur (facts 12.6). */
+export const JOB_VERDICT_WINDOW_COUNT = 50
+export const RECURRING_BRANCH_COUNT = 3
+/** Red runs on the way to one green one (facts 12.6). */
+export const LOOPS_TO_GREEN_RED_COUNT = 6
+/** Share of the efforts from which a checkpoint that fires is noise (facts 12.6). */
+export const CHECKPOINT_NOISY_SHARE = 0.8
+/** Share of what landed under variance from which a checkpoint is not met any more (facts 12.6). */
+export const CHECKPOINT_VARIED_SHARE = 0.5
+/** Share of its room to the limit that a standard may lose before it is said. */
+export const STANDARD_ROOM_LOST_SHARE = 0.5
+/** How long a green change waits to land before that is said, and the share of its whole way that this is. */
+export const LANDING_WAIT_MINIMUM_MS = 4 * 3_600_000
+export const LANDING_WAIT_SHARE = 0.5

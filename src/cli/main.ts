@@ -75,6 +75,7 @@ const start = async (): Promise<void> => {
     launcher: resolve(process.env['DISCERN_LAUNCHER'] ?? process.argv[1] ?? 'git-discern'),
     version: typeof DISCERN_VERSION === 'undefined' ? '0.0.0-source' : DISCERN_VERSION,
     platform: `${process.platform}-${process.arch}`,
+    terminal: process.stderr.isTTY === true,
     signal: aborter.signal,
     progress: progress.event,
     // Asked for by few verbs, and looking at standard input costs more than many a git process.

@@ -1,5 +1,6 @@
 /** One invocation from arguments to exit code. Everything of the process arrives as a parameter, so tests run it in-process. */
 import { commands } from '../commands/command.ts'
+import { runCommand } from '../commands/recorded.ts'
 import type { Context } from '../context.ts'
 import { Interrupted, Refusal, reasonOf, refusalOf, refusals } from '../errors.ts'
 import type { Result } from '../result.ts'
@@ -59,8 +60,7 @@ export const runProgram = async (argv: readonly string[], context: Context, stre
       streams.out(commandHelp(command))
       return 0
     }
-    const module = await command.load()
-    const result = await module.run(context, invocation.call)
+    const result = await runCommand(context, command, invocation.call, 'cli', invocation.output === 'json')
     await show(result, invocation, streams)
     return exitOf(result)
   } catch (error) {

@@ -22,6 +22,7 @@ const views: Readonly<Record<string, () => Promise<{ readonly view: View }>>> = 
   setup: () => import('./view/setup.ts'),
   standards: () => import('./view/standards.ts'),
   status: () => import('./view/status.ts'),
+  test: () => import('./view/test.ts'),
   update: () => import('./view/update.ts'),
 }
 

@@ -15,10 +15,12 @@ import {
 import { type Retirement, retire } from '../landing/retire.ts'
 import { clearSubmission, readSubmission } from '../landing/submission.ts'
 import { recoverCheckout, retireMarkers, transitionHappened } from '../landing/transition.ts'
+import { withRecording } from '../logbook/recording.ts'
 import { type NoteWrite, recordProofNote } from '../proof/note.ts'
 import { type MappingResult, reconcileMapping, trackingRefs } from '../proof/remote.ts'
 import type { Advisory, Result } from '../result.ts'
 import { publicationCommands } from './advise.ts'
+import { landingRecord } from './recordings.ts'
 import type { Situation } from './situation.ts'
 
 const VERB = 'accept'
@@ -53,32 +55,35 @@ export const settle = async (
   // Last, since nothing can run or be written in a worktree that is gone.
   const mayGo = recovery.retire && recovery.checkoutProblem === undefined && isWritten(write)
   const retirement = mayGo ? await retire(worktree, retireRequest(worktree, journal)) : undefined
-  const result = {
-    verb: VERB,
-    data: {
-      landing: {
-        recovery_performed: recovery.recovered,
-        trunk_landed: true,
-        ...removedBy(retirement),
+  const result = withRecording(
+    {
+      verb: VERB,
+      data: {
+        landing: {
+          recovery_performed: recovery.recovered,
+          trunk_landed: true,
+          ...removedBy(retirement),
+        },
+        branch: shortBranch(journal.worktree_branch),
+        trunk: trunk.name,
+        commit: journal.target,
+        previous: journal.expected_trunk,
+        consent: journal.acceptance.consent,
+        variances: journal.acceptance.variances,
+        proof: { line: journal.presentation.line, proof_id: journal.claim.completion.proof_id },
+        proof_note: { write, fetch },
+        ...(published ? { publication: published } : {}),
       },
-      branch: shortBranch(journal.worktree_branch),
-      trunk: trunk.name,
-      commit: journal.target,
-      previous: journal.expected_trunk,
-      consent: journal.acceptance.consent,
-      variances: journal.acceptance.variances,
-      proof: { line: journal.presentation.line, proof_id: journal.claim.completion.proof_id },
-      proof_note: { write, fetch },
-      ...(published ? { publication: published } : {}),
+      advisories: [
+        ...noteAdvisories(write, worktree.topLevel),
+        ...kept,
+        ...spent,
+        ...cleared,
+        ...retainedAdvisories(retirement),
+      ],
     },
-    advisories: [
-      ...noteAdvisories(write, worktree.topLevel),
-      ...kept,
-      ...spent,
-      ...cleared,
-      ...retainedAdvisories(retirement),
-    ],
-  }
+    { landing: [landingRecord(journal, write.status)] },
+  )
   if (recovery.checkoutProblem !== undefined) {
     const refusal = new Refusal('partial_acceptance', {
       problem: `the checkout of ${trunk.name} could not be brought along: ${recovery.checkoutProblem}`,

@@ -21,6 +21,8 @@ import { standingGrant } from '../landing/standing.ts'
 import { allSubmissions } from '../landing/submission.ts'
 import { type LandingPlan, performTransition, planLanding } from '../landing/transition.ts'
 import { sameVariances, settleVariances, unmetDeclarations } from '../landing/variance.ts'
+import type { LandingRecord } from '../logbook/event.ts'
+import { recordingOf, withRecording } from '../logbook/recording.ts'
 import { readCommittedConfiguration } from '../policy/read.ts'
 import type { StandardProposal, Variance } from '../proof/claim.ts'
 import { abbreviate } from '../proof/envelope.ts'
@@ -115,6 +117,7 @@ const landSubmission = async (context: Context, situation: Situation, row: Row, 
 const landAllReady = async (context: Context, retire: boolean, dryRun: boolean): Promise<Result> => {
   const silent: Context = { ...context, confirm: undefined }
   const landed: object[] = []
+  const landings: LandingRecord[] = []
   const waiting: object[] = []
   const word: Word = { confirmed: false, variances: [], approvals: [], retire, target: undefined }
   const first = await readSituation(context)
@@ -134,12 +137,14 @@ const landAllReady = async (context: Context, retire: boolean, dryRun: boolean):
       const result = await landSubmission(silent, situation, row, own)
       const { commit, consent, proof_note } = result.data as Readonly<Record<string, unknown>>
       landed.push({ branch, commit, consent, proof_note })
+      landings.push(...(recordingOf(result).landing ?? []))
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
       waiting.push({ branch, error: error.slug, message: error.message, hints: [...error.next] })
     }
   }
-  return { ok: true, verb: VERB, ...(dryRun ? { dry_run: true } : {}), data: { landed, waiting } }
+  const result: Result = { ok: true, verb: VERB, ...(dryRun ? { dry_run: true } : {}), data: { landed, waiting } }
+  return withRecording(result, { landing: landings })
 }
 
 /** What makes a commit landable again after the trunk moved on, typed where the reader stands. */

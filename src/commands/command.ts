@@ -2,7 +2,7 @@
  * The table of verbs. Help, argument checking, completion and the manual page are made from it, so a verb is described once.
  * `load` keeps the start cheap: only the verb that was typed is read.
  */
-import type { CommandModule, Flag } from './call.ts'
+import type { Call, CommandModule, Flag } from './call.ts'
 
 export type { Call, CommandModule, Flag } from './call.ts'
 
@@ -20,6 +20,8 @@ export interface Command {
   readonly group: 'start' | 'work' | 'inspect' | 'plumbing'
   /** Read-only verbs write nothing and start no configured command. */
   readonly readOnly: boolean
+  /** Which calls of it the Logbook tells of; none when absent (facts 12.2). A dry run never is. */
+  readonly records?: (call: Call) => boolean
   readonly load: () => Promise<CommandModule>
 }
 
@@ -40,6 +42,8 @@ export const commonFlags: readonly Flag[] = [
 ]
 
 const dryRun: Flag = { name: 'dry-run', short: 'n', summary: 'say what would happen and change nothing' }
+
+const always = (): boolean => true
 
 export const commands: readonly Command[] = [
   {
@@ -63,6 +67,7 @@ export const commands: readonly Command[] = [
       },
     ],
     examples: ['git discern setup --dry-run', 'git discern setup', 'git discern setup --uninstall'],
+    records: always,
     load: () => import('./setup.ts'),
   },
   {
@@ -74,6 +79,7 @@ export const commands: readonly Command[] = [
       'Does again what setup did, without touching discern.toml: chains displaced hooks, reconciles the fetch mapping with [repository].proof_notes_mode, adopts fetched notes and restores overwritten ones.',
     flags: [dryRun],
     examples: ['git discern refresh'],
+    records: always,
     load: () => import('./refresh.ts'),
   },
   {
@@ -130,6 +136,7 @@ export const commands: readonly Command[] = [
       'git discern done --ci --standalone --policy-base origin/main',
       'git discern done --unmet rollback-path --why "the table is new, nothing can be rolled back"',
     ],
+    records: always,
     load: () => import('./done.ts'),
   },
   {
@@ -168,6 +175,7 @@ export const commands: readonly Command[] = [
       'git discern accept --target feature --confirmed',
       'git discern accept --all-ready',
     ],
+    records: always,
     load: () => import('./accept.ts'),
   },
   {
@@ -183,6 +191,7 @@ export const commands: readonly Command[] = [
       dryRun,
     ],
     examples: ['git discern update', 'git discern update --rebase', 'git discern update --from origin/main'],
+    records: always,
     load: () => import('./update.ts'),
   },
   {
@@ -210,6 +219,7 @@ export const commands: readonly Command[] = [
       dryRun,
     ],
     examples: ['git discern grant --dry-run', 'git discern grant --confirmed', 'git discern grant --revoke'],
+    records: ({ flags }) => flags['show'] !== true,
     load: () => import('./grant.ts'),
   },
   {
@@ -221,7 +231,22 @@ export const commands: readonly Command[] = [
       'Runs the fix jobs, the generators and the check jobs on the tree as it is, uncommitted changes included, and lists the obligations of the checkpoints as advice. No tests, no build, no Proof; it may edit files.',
     flags: [],
     examples: ['git discern prepare'],
+    records: always,
     load: () => import('./prepare.ts'),
+  },
+  {
+    name: 'test',
+    group: 'work',
+    readOnly: false,
+    summary: 'run the test stage alone',
+    description:
+      'Runs the test jobs of discern.toml, or those that are named, on the tree as it is, uncommitted changes included; works on any branch. What a test needs from other stages is taken as it lies in the tree. Always runs them, and makes no Proof; the Logbook remembers what was tested, so that git discern patterns can tell a flaky test.',
+    operands: '[<job>...]',
+    arity: [0, 64],
+    flags: [],
+    examples: ['git discern test', 'git discern test unit'],
+    records: always,
+    load: () => import('./test.ts'),
   },
   {
     name: 'standards',
@@ -244,6 +269,7 @@ export const commands: readonly Command[] = [
       'git discern standards --pin',
       'git discern standards propose coverage --reason "the old parser had most of the tests"',
     ],
+    records: always,
     load: () => import('./standards.ts'),
   },
   {

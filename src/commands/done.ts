@@ -15,6 +15,8 @@ import { isAncestor, readRefs, shortBranch } from '../git/refs.ts'
 import { worktreeState } from '../git/worktrees.ts'
 import { liveProposals, sameProposals } from '../landing/proposal.ts'
 import { recordSubmission } from '../landing/submission.ts'
+import { carrying, type Recording, withRecording } from '../logbook/recording.ts'
+import { openValidation, type ValidationCapture } from '../logbook/validation.ts'
 import { type GatePlan, planGate } from '../policy/jobs.ts'
 import { matchesAny } from '../policy/paths.ts'
 import { policyDigest, readCommittedConfiguration } from '../policy/read.ts'
@@ -34,6 +36,7 @@ import { type Evidence, recordFailures, recordPasses, reusedOf, weighEvidence } 
 import { requireLimits, settleProposals, unverifiedBy } from './done-standards.ts'
 import { gateSetting } from './gate-setting.ts'
 import { type Asked, declaredRows, lookAtCheckpoints, settleCheckpoints } from './owed.ts'
+import { changeRecord, checkpointFacts, standardRecords } from './recordings.ts'
 import { type Effort, readSituation, requireEffort } from './situation.ts'
 import { readSettledSituation } from './standards-effort.ts'
 
@@ -84,16 +87,27 @@ export const run = async (context: Context, call: Call): Promise<Result> => {
     'known' in evidence &&
     (await isReusable(effort, marker.proof.claim))
   ) {
-    return answer(effort, { gateRan: false, executions: 0, scopes: [], proof: marker.proof })
+    return withRecording(answer(effort, { gateRan: false, executions: 0, scopes: [], proof: marker.proof }), {
+      clean: true,
+    })
   }
-  if (!dryRun && dirty.length > 0) throw new Refusal('dirty_worktree', { paths: dirty.map(displayPath) })
+  if (!dryRun && dirty.length > 0) {
+    throw carrying(new Refusal('dirty_worktree', { paths: dirty.map(displayPath) }), { clean: false })
+  }
   await requireContainsTrunk(effort)
   const change = await committedChange(effort.worktree, effort.predecessor, effort.head)
   const plan = planGate(effort.configuration, { changedPaths: change.paths.map(({ path }) => path) })
   if (dryRun) return preview(effort, plan, dirty, await lookAtCheckpoints(askedOf(effort)))
   const owed = await settleCheckpoints(context, askedOf(effort), request, 'strict')
   const [first, ...others] = owed.blocking.map(({ definition }) => definition.id)
-  if (first !== undefined) throw awaiting(effort, owed, [first, ...others])
+  if (first !== undefined) {
+    throw carrying(awaiting(effort, owed, [first, ...others]), {
+      clean: true,
+      change: changeRecord(change),
+      scopes: plan.scopesChanged,
+      checkpoints: checkpointFacts(context, owed),
+    })
+  }
   const ready = readyOf({ effort, change, plan, owed })
   if (!rerun && !declares) await refuseUnchangedRerun(effort, ready.evidence)
   await probeStores(effort)
@@ -188,7 +202,7 @@ const probeStores = async (effort: Effort): Promise<void> => {
 
 /** Runs the gate and keeps what it proved, or what it did not. */
 const finish = async (context: Context, ready: Ready, rerun: boolean): Promise<Result> => {
-  const { effort, plan, owed } = ready
+  const { effort, plan, owed, change } = ready
   const { worktree } = effort
   const standing = await requireLimits(effort)
   const rerunOf = rerun ? ((await newestVerdict(worktree, effort.head))?.attemptId ?? null) : null
@@ -201,17 +215,28 @@ const finish = async (context: Context, ready: Ready, rerun: boolean): Promise<R
   const governing = await readCommittedConfiguration(worktree, effort.predecessor)
   const policy = policyDigest('text' in governing ? governing.text : undefined)
   const evidence = await weighEvidence(context, worktree, plan, { policy, head: effort.head }, rerun)
-  const gate = await runPlannedGate(context, effort, plan, evidence)
+  const validation = effort.configuration.project.recordLogbook
+    ? openValidation({ context, worktree, verb: VERB, plan: plan.jobs, reused: new Set(evidence.reused.keys()) })
+    : undefined
+  const gate = await runPlannedGate(context, effort, plan, evidence, validation)
+  const told: Recording = {
+    clean: true,
+    change: changeRecord(change),
+    scopes: plan.scopesChanged,
+    standards: standardRecords(gate.jobs),
+    checkpoints: checkpointFacts(context, owed),
+    ...(validation ? { validation: validation.conclude(gate.steps) } : {}),
+  }
   const verdict = { sequence: attempt.sequence, mode: 'strict', attemptId: attempt.id } as const
   if (!gate.passed) {
     await recordVerdict(worktree, effort.head, { ...verdict, passed: false, proofId: undefined })
     await recordFailures(worktree, gate, evidence, attempt)
     await clearMarker(worktree)
     await keepLastRun(ready, false)
-    return failed(effort, plan, gate, owed)
+    return withRecording(failed(effort, plan, gate, owed), told)
   }
   const reason = await whatMoved(effort)
-  if (reason) throw withheld(effort, plan, gate, owed, reason)
+  if (reason) throw carrying(withheld(effort, plan, gate, owed, reason), told)
   const proposals = await settleProposals(context, effort, standing, gate)
   const standards = standardsShown(gate.jobs, unverifiedBy(standing))
   const proof = await stamp(context, ready, { gate, evidence, policy, proposals, standards }, attempt)
@@ -231,17 +256,18 @@ const finish = async (context: Context, ready: Ready, rerun: boolean): Promise<R
   if (marker.status === 'record_failed') {
     throw new Refusal('write_access', { path: `${worktree.gitDir}/discern/gate-proof`, reason: marker.reason })
   }
-  return answer(effort, {
-    gateRan: true,
-    executions: gate.jobs.filter(({ reusedFrom }) => reusedFrom === undefined).length,
-    scopes: plan.scopesChanged,
-    proof,
-    gate,
-    owed,
-  })
+  const executions = gate.jobs.filter(({ reusedFrom }) => reusedFrom === undefined).length
+  const ended = answer(effort, { gateRan: true, executions, scopes: plan.scopesChanged, proof, gate, owed })
+  return withRecording(ended, told)
 }
 
-const runPlannedGate = (context: Context, effort: Effort, plan: GatePlan, { reused }: Evidence): Promise<GateRun> => {
+const runPlannedGate = (
+  context: Context,
+  effort: Effort,
+  plan: GatePlan,
+  { reused }: Evidence,
+  validation: ValidationCapture | undefined,
+): Promise<GateRun> => {
   const { worktree, configuration } = effort
   const dirt = async (): Promise<readonly string[]> => {
     const state = await worktreeState(worktree)
@@ -252,6 +278,7 @@ const runPlannedGate = (context: Context, effort: Effort, plan: GatePlan, { reus
     plan: plan.jobs,
     reused: new Map([...reused].map(([id, evidence]) => [id, reusedOf(evidence)])),
     measuring: { worktree, commit: effort.head },
+    ...(validation ? { boundary: validation.boundary } : {}),
     // The tree was clean, so what differs from the commit below a generator's paths is what it changed.
     digestOutputs: async globs => sha256Json((await dirt()).filter(matchesAny(globs)).sort().map(displayPath)),
   })

@@ -2,6 +2,7 @@
 import type { Context } from '../context.ts'
 import { Refusal } from '../errors.ts'
 import { commitLimits } from '../landing/limit-commit.ts'
+import { withRecording } from '../logbook/recording.ts'
 import type { StandardDefinition } from '../policy/standards.ts'
 import type { Result } from '../result.ts'
 import type { Call } from './call.ts'
@@ -75,7 +76,7 @@ export const pin = (context: Context, names: readonly string[], flags: Call['fla
     const limits = readings.flatMap(tighten)
     const commit = limits.length === 0 ? undefined : await commitPins(context, place, limits, partial)
     const now = commit === undefined ? { readings, standing } : await rereadLimits(place, readings)
-    return {
+    const result: Result = {
       ok: true,
       verb: VERB,
       ...partial,
@@ -87,6 +88,8 @@ export const pin = (context: Context, names: readonly string[], flags: Call['fla
       advisories: [...ratchetAdvisories(standing), ...measuring.advisories],
       hints: commit === undefined ? [] : ['git discern done'],
     }
+    const pins = limits.map(({ standard, from, to, reading }) => ({ standard, from, to, measured: reading }))
+    return withRecording(result, { clean: true, pins })
   })
 
 const tighten = ({ standard, measured }: StandardReading): readonly Tightened[] => {

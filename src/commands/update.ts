@@ -6,6 +6,7 @@ import { displayPath } from '../git/path.ts'
 import { isAncestor, resolveCommit, shortBranch } from '../git/refs.ts'
 import { gitAsUser, gitLine, type UserRun } from '../git/run.ts'
 import { listCheckouts, listUnmerged, operationInProgress, worktreeState } from '../git/worktrees.ts'
+import { carrying, withRecording } from '../logbook/recording.ts'
 import { inspectMarker } from '../proof/marker.ts'
 import type { Advisory, Result } from '../result.ts'
 import type { Call } from './call.ts'
@@ -45,7 +46,7 @@ export const run = async (context: Context, call: Call): Promise<Result> => {
   const ran = await runAsUser(context, args)
   const after = await settled(context, effort, { source, operation, args, ran })
   const kind = after === source.oid ? 'fast-forward' : operation
-  return {
+  const result: Result = {
     ok: true,
     verb: VERB,
     data: { ...data, after, kind, ...(proven ? { proof: { head, current: false } } : {}) },
@@ -53,6 +54,7 @@ export const run = async (context: Context, call: Call): Promise<Result> => {
     // A branch that is the trunk itself has nothing to prove yet.
     hints: kind === 'fast-forward' && from === undefined ? [] : ['git discern done'],
   }
+  return withRecording(result, { clean: true, update: { mode: operation, moved: after !== head, conflict: false } })
 }
 
 /** What is brought in. The trunk is named so that no tag can be meant, and otherwise as short as a person would. */
@@ -105,7 +107,8 @@ const settled = async (context: Context, effort: Effort, { source, operation, ar
   const after = await resolveCommit(worktree, 'HEAD')
   if (waiting && ran.exitCode !== 0) {
     const paths = (await listUnmerged(worktree)).map(displayPath)
-    throw new Refusal('update_stopped', { operation, source: source.name, branch, paths, reason })
+    const stopped = new Refusal('update_stopped', { operation, source: source.name, branch, paths, reason })
+    throw carrying(stopped, { clean: true, update: { mode: operation, moved: false, conflict: paths.length > 0 } })
   }
   const contains = after === undefined ? false : await isAncestor(worktree, source.oid, after)
   // What git cannot tell in a shallow clone, its own exit code says.

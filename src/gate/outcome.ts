@@ -101,7 +101,8 @@ export const jobOutcome = (planned: PlannedJob, steps: readonly Step[]): JobOutc
   const kind = STEP_KINDS[planned.kind]
   const outcomes = steps
     .filter(step => step.kind === kind && step.label === planned.label && step.group === planned.stage)
-    .map(step => step.outcome)
+    // What was not run because its evidence stands has passed no test of this state.
+    .map(step => (step.disposition === 'skip' ? 'skipped' : step.outcome))
   if (outcomes.includes('failed')) return 'failed'
   if (outcomes.includes('cancelled')) return 'cancelled'
   if (outcomes.length === 0 || outcomes.includes(undefined)) return 'unavailable'

@@ -49,14 +49,23 @@ const CHOOSES_REPOSITORY = [
   'GIT_DISCOVERY_ACROSS_FILESYSTEM',
 ]
 
+type Opened = Repository & { readonly topLevel: string | undefined }
+
+/** An invocation stands in one place, so whoever opens the repository after the first gets the same answer. */
+const standing = new WeakMap<Context, Promise<Opened>>()
+
 /**
- * Resolves the repository around `context.cwd`. One git process. Refuses with `not_initialized` when there is none. `signal` ends
- * every git that is asked here later.
+ * Resolves the repository around `context.cwd`. One git process for each context. Refuses with `not_initialized` when there is
+ * none. `signal` ends every git that is asked here later.
  */
-export const openRepository = async (
-  context: Context,
-  signal?: AbortSignal,
-): Promise<Repository & { readonly topLevel: string | undefined }> => {
+export const openRepository = (context: Context, signal?: AbortSignal): Promise<Opened> => {
+  if (signal) return resolveRepository(context, signal)
+  const answer = standing.get(context) ?? resolveRepository(context)
+  standing.set(context, answer)
+  return answer
+}
+
+const resolveRepository = async (context: Context, signal?: AbortSignal): Promise<Opened> => {
   const inherited: Record<string, string> = {}
   for (const name of CHOOSES_REPOSITORY) {
     const value = context.env[name]

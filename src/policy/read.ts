@@ -168,6 +168,15 @@ export const readLiveConfiguration = async (
   return bytes && parseConfiguration(decode(bytes, CONFIG_FILE), CONFIG_FILE)
 }
 
+/**
+ * The live `discern.toml` as plain tables, nothing of it checked: for those who only tell one configuration from another.
+ * `undefined` when there is none. Throws what reading and parsing throw.
+ */
+export const readLiveDocument = async ({ topLevel }: Pick<Worktree, 'topLevel'>): Promise<Table | undefined> => {
+  const bytes = await readRegularFile(join(topLevel, CONFIG_FILE), CONFIGURATION_LIMIT_BYTES)
+  return bytes && parseToml(decode(bytes, CONFIG_FILE).replace(/^\uFEFF/, ''), CONFIG_FILE)
+}
+
 /** What a commit has for a configuration. Nothing governs unless it is `ok`. */
 export type CommittedConfiguration =
   | { readonly status: 'absent' }

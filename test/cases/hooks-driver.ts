@@ -62,6 +62,7 @@ export const inRepository = async <T>(
     launcher,
     version: '0.0.0-test',
     platform: 'test',
+    terminal: false,
     signal: new AbortController().signal,
     progress: () => {},
     confirm: undefined,

@@ -22,6 +22,7 @@ export const contextFor = (
   launcher: 'git-discern',
   version: '0.0.0-test',
   platform: 'test-x64',
+  terminal: false,
   signal: options.signal ?? new AbortController().signal,
   progress: options.progress ?? (() => {}),
   confirm: undefined,

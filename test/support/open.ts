@@ -23,6 +23,7 @@ export const openScratch = async (
     launcher,
     version: '0.0.0-test',
     platform: 'test-x64',
+    terminal: false,
     signal: new AbortController().signal,
     progress: () => {},
     confirm: undefined,

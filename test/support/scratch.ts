@@ -189,6 +189,7 @@ export class Scratch {
       launcher,
       version: '0.0.0-test',
       platform: 'test-x64',
+      terminal: false,
       signal: options.signal ?? new AbortController().signal,
       progress: event => events.push(event),
       confirm: options.confirm,
