@@ -17,8 +17,12 @@ export const escapeText = (text: string, multiline = false): string =>
     return code > 0xffff ? `\\u{${code.toString(16)}}` : `\\u${code.toString(16).padStart(4, '0')}`
   })
 
-/** Text inside Markdown prose: nothing in it can start a construct. */
-export const markdownText = (text: string): string => escapeText(text).replace(/[\\`*_{}[\]<>()#+!|~]/g, '\\$&')
+/** Text inside Markdown prose: nothing in it can start a construct, at the start of a line neither, nor become another character. */
+export const markdownText = (text: string): string =>
+  escapeText(text)
+    .replace(/[\\`*_{}[\]<>()#+!|~&]/g, '\\$&')
+    .replace(/^(\s*)([-=])/, '$1\\$2')
+    .replace(/^(\s*\d+)\./, '$1\\.')
 
 const fenceFor = (text: string, shortest: number): string =>
   '`'.repeat(Math.max(shortest, ...[...text.matchAll(/`+/g)].map(run => run[0].length + 1)))

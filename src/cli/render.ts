@@ -71,7 +71,8 @@ export const renderMarkdown = (blocks: readonly Block[]): string => {
   for (const block of blocks) {
     switch (block.kind) {
       case 'line':
-        parts.push(markdownText(block.text))
+        // Four blanks in front would make it code.
+        parts.push(markdownText(block.text.trimStart()))
         break
       case 'heading':
         parts.push(`## ${markdownText(block.text)}`)
@@ -80,7 +81,7 @@ export const renderMarkdown = (blocks: readonly Block[]): string => {
         parts.push(block.rows.map(([label, text]) => `- **${markdownText(label)}**: ${markdownText(text)}`).join('\n'))
         break
       case 'list':
-        parts.push(block.items.map(item => `- ${markdownText(item)}`).join('\n'))
+        parts.push(block.items.map(item => `- ${markdownText(item.trimStart())}`).join('\n'))
         break
       case 'code':
         parts.push(markdownBlock(block.text))

@@ -47,7 +47,7 @@ export const questionBlocks = (checkpoint: CheckpointView): readonly Block[] => 
     { kind: 'heading', text: `${id}: ${OBLIGATION_WORDS[checkpoint.obligation] ?? checkpoint.obligation}` },
     ...question
       .trim()
-      .split('\n')
+      .split(/\r?\n/)
       .map(text => ({ kind: 'line', text: `  ${text}` }) as const),
     {
       kind: 'rows',
