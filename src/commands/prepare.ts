@@ -39,7 +39,10 @@ export const run = async (context: Context, _call: Call): Promise<Result> => {
     verb: VERB,
     steps: gate.steps,
     diagnostics: gate.diagnostics,
-    data: { edited, ...(looked ? checkpointsData(looked.policy, looked.owed) : { checkpoints: [], drops: [] }) },
+    data: {
+      edited,
+      ...(looked ? checkpointsData(looked.policy, looked.owed) : { checkpoints: [], ungoverned: [], drops: [] }),
+    },
     advisories: [
       ...configurationAdvisories(configuration),
       ...gate.advisories,
