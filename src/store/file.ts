@@ -6,6 +6,9 @@ import { TEMPORARY_FILE_AGE_LIMIT_MS } from '../limits.ts'
 
 const TEMPORARY = '.discern-tmp-'
 
+/** Whether an entry of a folder is a temporary file of ours. */
+export const isTemporary = (name: string): boolean => name.startsWith(TEMPORARY)
+
 const temporaryBeside = (path: string): string =>
   join(dirname(path), `${TEMPORARY}${basename(path)}-${process.pid}-${randomBytes(6).toString('hex')}`)
 
@@ -35,7 +38,7 @@ const writeTemporary = async (path: string, bytes: string | Uint8Array, mode: nu
 }
 
 /** A directory entry survives a power loss only after its directory was synced; some file systems cannot, which is no error. */
-const syncDirectory = async (path: string): Promise<void> => {
+export const syncDirectory = async (path: string): Promise<void> => {
   let directory: FileHandle | undefined
   try {
     directory = await open(path, constants.O_RDONLY)
@@ -114,7 +117,7 @@ export const probeWrite = async (directory: string): Promise<void> => {
 /** Removes temporary files of ours that a killed process left more than a day ago (case 83). Errors are left for the writer. */
 export const reapTemporaryFiles = async (directory: string, now: Date): Promise<void> => {
   for (const name of await readdir(directory).catch(() => [])) {
-    if (!name.startsWith(TEMPORARY)) continue
+    if (!isTemporary(name)) continue
     const path = join(directory, name)
     const stat = await lstat(path).catch(() => undefined)
     if (stat?.isFile() && now.getTime() - stat.mtimeMs > TEMPORARY_FILE_AGE_LIMIT_MS) await unlink(path).catch(() => {})
