@@ -244,6 +244,16 @@ export const refusals = {
     d => `${d.problems.length} ${d.problems.length === 1 ? 'thing is' : 'things are'} wrong: ${d.problems.join('; ')}`,
     d => d.next,
   ),
+  awaiting_confirmation: row<{ deed: string; command: string }>(
+    1,
+    d => `${d.deed}, and nobody has said yes`,
+    d => [`say yes at a terminal, or: ${d.command}`],
+  ),
+  logbook_in_use: row<{ verb: string; at: string; until: string; command: string }>(
+    1,
+    d => `git discern ${d.verb} began at ${d.at} and has not ended; its end would be parted from its begin`,
+    d => [`wait for it to end, or, if it was killed, until ${d.until}; then: ${d.command}`],
+  ),
   notes_conflict: row<{ commits: readonly string[] }>(
     1,
     d => `two different Proofs claim ${d.commits.length === 1 ? 'commit' : 'commits'} ${few(d.commits)}`,

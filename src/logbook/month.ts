@@ -1,14 +1,18 @@
 /** Where the months of the Logbook lie (facts 12.1): `YYYY-MM.jsonl`, UTC, in one folder that all worktrees share. */
 import { lstat, readdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { reasonOf } from '../errors.ts'
-import { adminFolder } from '../store/admin.ts'
+import { adminFiles, adminFolder } from '../store/admin.ts'
+import { isTemporary } from '../store/file.ts'
 
 /** The directories that say where the Logbook of a repository is. */
 export interface Directories {
   readonly gitDir: string
   readonly commonDir: string
 }
+
+/** What else of ours lies among the months: remembered configurations, and files that are being written. */
+const isOurs = (name: string): boolean => name === basename(adminFiles.epoch.path) || isTemporary(name)
 
 const MONTH_FILE = /^\d{4}-(0[1-9]|1[0-2])\.jsonl$/
 
@@ -28,7 +32,7 @@ export interface MonthFile {
 export interface Months {
   /** Oldest first. */
   readonly files: readonly MonthFile[]
-  /** Other entries of the folder by name, and what only looks like a month: a symbolic link, a directory, a pipe. Never followed. */
+  /** What is not ours by name, and what only looks like a month: a symbolic link, a directory, a pipe. Never followed. */
   readonly others: readonly string[]
   /** Why the folder could not be listed; then there are no files. One that does not exist is empty. */
   readonly unavailable: string | undefined
@@ -51,7 +55,7 @@ export const listMonths = async (folder: string): Promise<Months> => {
     const path = join(folder, name)
     const stat = MONTH_FILE.test(name) ? await lstat(path).catch(() => undefined) : undefined
     if (stat?.isFile()) files.push({ name, path, bytes: stat.size })
-    else others.push(name)
+    else if (!isOurs(name)) others.push(name)
   }
   return { files, others, unavailable: undefined }
 }
