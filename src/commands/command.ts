@@ -284,6 +284,52 @@ export const commands: readonly Command[] = [
     load: () => import('./checkpoints.ts'),
   },
   {
+    name: 'patterns',
+    group: 'inspect',
+    readOnly: true,
+    summary: 'what the Logbook shows: flaky jobs, red loops, slower gates',
+    description:
+      'Looks through the Logbook of this repository for what is worth changing, and says what was seen, out of how many, and what is not known. CI, dry runs and the branch git discern was set up on are left out. Never decides anything: the exit code is 0 whether something was found or not. Names of detectors choose some of them. Writes nothing.',
+    operands: '[<detector>...]',
+    arity: [0, 64],
+    flags: [
+      { name: 'stats', summary: 'show what the Logbook holds instead: events, outcomes, evidence, what is left out' },
+      { name: 'all', summary: 'show every finding, not the first three of each detector' },
+      {
+        name: 'logbook-file',
+        value: 'path',
+        summary: 'read this file of lines, as an archive is, instead of the Logbook',
+      },
+    ],
+    examples: ['git discern patterns', 'git discern patterns same-tree-flake --all', 'git discern patterns --stats'],
+    load: () => import('./patterns.ts'),
+  },
+  {
+    name: 'logbook',
+    group: 'inspect',
+    readOnly: false,
+    summary: 'what the Logbook of this repository holds, and its end',
+    description:
+      'The Logbook keeps metadata of what verbs did in this repository, for all its worktrees, and never leaves it: no content, path, command or value is in it. show prints its newest events, the newest last; stats counts it; path prints its folder; these write nothing. seal moves its events into an archive, and reset deletes them for good: both need a yes at the terminal, or --confirmed, and refuse while another verb is under way. Neither is recorded.',
+    operands: 'show | stats | path | seal | reset',
+    arity: [1, 1],
+    flags: [
+      { name: 'count', short: 'n', value: 'count', summary: 'with show: so many events, 20 unless given' },
+      { name: 'all', summary: 'with show: every event' },
+      { name: 'verb', value: 'verb', summary: 'with show: events of this verb alone' },
+      { name: 'confirmed', summary: 'with seal and reset: the owner said yes in this conversation' },
+      { name: 'dry-run', summary: 'with seal and reset: say what would happen and change nothing' },
+    ],
+    examples: [
+      'git discern logbook show',
+      'git discern logbook show --verb done -n 50 --json',
+      'git discern logbook stats',
+      'cd "$(git discern logbook path)"',
+      'git discern logbook seal',
+    ],
+    load: () => import('./logbook.ts'),
+  },
+  {
     name: 'evaluate',
     group: 'plumbing',
     readOnly: true,

@@ -33,6 +33,7 @@ export interface Population {
     /** Runs of `done` and `test` whose evidence may be compared. */
     readonly comparable: number
     readonly not_comparable: Readonly<Partial<Record<NotComparable, number>>>
+    /** How many runs had each reason; one run may have several. */
     readonly incomplete: readonly { readonly category: string; readonly reason: string; readonly count: number }[]
   }
 }
@@ -109,11 +110,9 @@ export const foldPopulation = ({ trunk, contradictory = NONE, observe }: Populat
     const evidence = comparable(validation)
     if (typeof evidence !== 'string') comparableRuns += 1
     else notComparable[evidence] = (notComparable[evidence] ?? 0) + 1
-    for (const { category, reason } of [
-      ...(validation?.state.incomplete ?? []),
-      ...(validation?.execution.incomplete ?? []),
-    ]) {
-      incomplete.set(`${category}/${reason}`, (incomplete.get(`${category}/${reason}`) ?? 0) + 1)
+    const entries = [...(validation?.state.incomplete ?? []), ...(validation?.execution.incomplete ?? [])]
+    for (const what of new Set(entries.map(({ category, reason }) => `${category}/${reason}`))) {
+      incomplete.set(what, (incomplete.get(what) ?? 0) + 1)
     }
     return evidence
   }
