@@ -67,7 +67,6 @@ export const commands: readonly Command[] = [
       },
     ],
     examples: ['git discern setup --dry-run', 'git discern setup', 'git discern setup --uninstall'],
-    records: always,
     load: () => import('./setup.ts'),
   },
   {
@@ -79,7 +78,6 @@ export const commands: readonly Command[] = [
       'Does again what setup did, without touching discern.toml: chains displaced hooks, reconciles the fetch mapping with [repository].proof_notes_mode, adopts fetched notes and restores overwritten ones.',
     flags: [dryRun],
     examples: ['git discern refresh'],
-    records: always,
     load: () => import('./refresh.ts'),
   },
   {

@@ -6,16 +6,20 @@
 import type { Context } from '../context.ts'
 import type { Worktree } from '../git/repository.ts'
 import type { PlannedJob } from '../policy/definition.ts'
+import { readLiveDocument } from '../policy/read.ts'
 import type { Step } from '../result.ts'
+import { type KeyAnswer, openKey } from '../store/hmac-key.ts'
+import { type Allowance, openAllowance, within } from './allowance.ts'
 import {
   type CaptureBoundary,
-  EXCLUSIONS,
   type ExecutionMode,
+  type Incomplete,
   type StateEvidence,
   VALIDATION_VERSION,
   type Validation,
 } from './event.ts'
-import { concludeEnvelope, type Envelope, type ExecutionInput, withoutDigests } from './execution.ts'
+import { concludeEnvelope, type Envelope, type ExecutionInput, sealEnvelope, withoutDigests } from './execution.ts'
+import { captureState, internalState, notReached } from './state.ts'
 
 type Stage = PlannedJob['stage']
 
@@ -63,7 +67,7 @@ export const openValidation = (input: ValidationInput): ValidationCapture => {
   }
   return {
     boundary: async () => {
-      captured = { ...captured }
+      captured = await captureAll(input.worktree, capture, execution)
     },
     conclude: steps => ({
       version: VALIDATION_VERSION,
@@ -85,13 +89,42 @@ const select = ({ plan, reused }: ValidationInput, stages: readonly Stage[]): Ex
     }))
 }
 
-const notReached = (capture: CaptureBoundary): StateEvidence => ({
-  version: VALIDATION_VERSION,
-  complete: false,
-  capture,
-  elapsed_ms: 0,
-  counts: { index_entries: 0, tracked_paths: 0, untracked_paths: 0, submodules: 0 },
-  bytes: { index_manifest: 0, tracked_content: 0, untracked_content: 0 },
-  incomplete: [{ category: 'boundary', reason: 'not-reached' }],
-  exclusions: [...EXCLUSIONS],
-})
+/** State and conditions under one allowance; both halves are total, and so is what puts them together. */
+const captureAll = async (
+  worktree: Worktree,
+  capture: CaptureBoundary,
+  execution: ExecutionInput,
+): Promise<Captured> => {
+  try {
+    const allowance = openAllowance()
+    const key = openKey(worktree)
+    const [state, envelope] = await Promise.all([
+      captureState(worktree, { capture, allowance, key }),
+      captureExecution(worktree, execution, allowance, key),
+    ])
+    return { state, envelope }
+  } catch {
+    return { state: internalState(capture, 0), envelope: withoutDigests(execution, 'unavailable', 'internal') }
+  }
+}
+
+const captureExecution = async (
+  worktree: Worktree,
+  execution: ExecutionInput,
+  allowance: Allowance,
+  key: Promise<KeyAnswer>,
+): Promise<Envelope> => {
+  const without = ({ category, reason }: Incomplete): Envelope => withoutDigests(execution, reason, category)
+  try {
+    const sealed = await within(allowance, async () => {
+      const answer = await key
+      if ('unavailable' in answer) return without({ category: 'key', reason: answer.unavailable })
+      const document = await readLiveDocument(worktree)
+      if (!document) return without({ category: 'execution', reason: 'unavailable' })
+      return sealEnvelope(execution, answer.known, document)
+    })
+    return 'known' in sealed ? sealed.known : without({ category: 'budget', reason: sealed.unavailable })
+  } catch {
+    return without({ category: 'execution', reason: 'unavailable' })
+  }
+}

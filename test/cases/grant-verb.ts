@@ -1,26 +1,29 @@
 /** `git discern grant`: asked for, shown, taken back; and what a landing makes of it. */
 import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { change, project } from '../support/project.ts'
 import { scratch } from '../support/scratch.ts'
-import { snapshot } from '../support/snapshot.ts'
+import { LOGBOOK, snapshot } from '../support/snapshot.ts'
 
 describe('git discern grant', () => {
   it('needs the owner, is shown, stays when asked again, and is taken back', async t => {
     const s = scratch(t)
     project(s)
     const head = change(s, 'r', 'feat/x', { g: '2\n' })
+    mkdirSync(s.path('r/.git/discern'), { mode: 0o700 })
     const before = snapshot(s.path('r'))
     const shown = await s.discern('r', ['grant', '--show', '--json'])
     assert.deepEqual([shown.exit, shown.data.granted], [0, false])
     const dry = await s.discern('r', ['grant', '-n', '--json'])
     assert.equal(dry.result.plan?.[0]?.label, 'allow the next landing of feat/x on main')
     assert.equal(dry.result.plan?.[0]?.disposition, 'run')
+    assert.deepEqual(snapshot(s.path('r')), before)
     const refused = await s.discern('r', ['grant', '--json'])
     assert.equal(refused.exit, 1)
     assert.equal(refused.result.error, 'awaiting_consent')
     assert.deepEqual(refused.result.hints, ['ask the owner; after a yes: git discern grant --confirmed'])
-    assert.deepEqual(snapshot(s.path('r')), before, 'nothing was written so far')
+    assert.deepEqual(snapshot(s.path('r'), LOGBOOK), before, 'nothing was written so far but that it was asked for')
     const given = await s.discern('r', ['grant', '--confirmed', '--json'])
     assert.equal(given.exit, 0)
     const { granted, branch, ahead, grant } = given.data

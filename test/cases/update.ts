@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Interrupted } from '../../src/errors.ts'
 import { change, project } from '../support/project.ts'
 import { type Scratch, scratch } from '../support/scratch.ts'
-import { snapshot } from '../support/snapshot.ts'
+import { LOGBOOK, snapshot } from '../support/snapshot.ts'
 
 /** A branch in the linked worktree `wt` and a trunk in `r` that both moved on, in the given files. */
 const apart = (s: Scratch, mine: Readonly<Record<string, string>>, theirs: Readonly<Record<string, string>>): void => {
@@ -185,10 +185,11 @@ printf -- '-----BEGIN PGP SIGNATURE-----\\n\\n%s\\n-----END PGP SIGNATURE-----\\
     const s = scratch(t)
     apart(s, { g: '2\n' }, { h: '3\n' })
     const refused = async (error: string, cwd = 'wt', ...args: readonly string[]) => {
-      const before = snapshot(s.dir)
+      mkdirSync(s.path('r/.git/discern'), { recursive: true, mode: 0o700 })
+      const before = snapshot(s.dir, LOGBOOK)
       const run = await s.discern(cwd, ['update', ...args, '--json'])
       assert.deepEqual([run.exit, run.result.error], [1, error], run.out)
-      assert.deepEqual(snapshot(s.dir), before)
+      assert.deepEqual(snapshot(s.dir, LOGBOOK), before)
       return run
     }
     s.write('wt/g', 'edited\n')

@@ -3,6 +3,9 @@ import { createHash } from 'node:crypto'
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { join, relative } from 'node:path'
 
+/** The Logbook and its key, which a verb that works writes whatever becomes of it. */
+export const LOGBOOK = /(^|\/)\.git\/discern\/(logbook|validation-hmac-key)$/
+
 /** Relative path to kind, mode and content. Times are left out; paths that match `except` are not looked into. */
 export const snapshot = (dir: string, except: RegExp = /^$/): Readonly<Record<string, string>> => {
   const found: Record<string, string> = {}
