@@ -4,6 +4,8 @@
 export const GIT_CALL_LIMIT_MS = 30_000
 /** Largest output of one git process that is held in memory; a larger one is an error, never a silent cut (design 6, case 80). */
 export const GIT_OUTPUT_LIMIT_BYTES = 256 * 1024 * 1024
+/** Objects a partial clone lacks, over which an older git dies, that are asked for in one run before that is an error (case 58). */
+export const PROMISED_OBJECT_LIMIT_COUNT = 256
 /** How often a lost compare-and-swap of a notes ref is tried again before it is reported (design 4.8). */
 export const REF_RETRY_LIMIT_COUNT = 64
 /** How often git may refuse to move a notes ref while nobody else has moved it, before that is reported (case 84). */

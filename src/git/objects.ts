@@ -1,6 +1,9 @@
 /** Objects, read through one long-lived `cat-file --batch` and written with plumbing. */
 import type { ChildProcess } from 'node:child_process'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { Refusal } from '../errors.ts'
+import { PROMISED_OBJECT_LIMIT_COUNT } from '../limits.ts'
 import { decodePath } from './path.ts'
 import { gitLine, type Place, start } from './run.ts'
 
@@ -25,9 +28,10 @@ export interface ObjectReader {
 
 /**
  * Starts no process before the first `read`. Requests may be issued in parallel; git answers them in order. An object that a
- * partial clone lacks reads as missing: the place's environment forbids fetching it.
+ * partial clone lacks reads as missing: the place's environment forbids fetching it, over which older gits die, so that the next
+ * one is started for what else was asked.
  */
-export const openObjects = (place: Place): ObjectReader => {
+export const openObjects = (place: Place, commonDir: string): ObjectReader => {
   let child: ChildProcess | undefined
   let buffered = Buffer.alloc(0)
   let chunks: Buffer[] = []
@@ -37,6 +41,8 @@ export const openObjects = (place: Place): ObjectReader => {
   const waiting: { name: string; resolve: (object: GitObject | undefined) => void; reject: (error: Error) => void }[] =
     []
   let header: { oid: string; type: GitObject['type']; size: number } | undefined
+  let deaths = 0
+  let closed = false
 
   const deliver = (): void => {
     while (waiting.length > 0) {
@@ -93,7 +99,23 @@ export const openObjects = (place: Place): ObjectReader => {
     started.stdin?.on('error', () => {})
     started.on('error', error => fail(new Refusal('git_unavailable', { reason: error.message })))
     started.on('close', code => {
-      fail(new Refusal('git_failed', { command: 'cat-file --batch', exitCode: code ?? 128, stderr: stderr.trim() }))
+      const failure = new Refusal('git_failed', {
+        command: 'cat-file --batch',
+        exitCode: code ?? 128,
+        stderr: stderr.trim(),
+      })
+      // It died by itself over the object that is asked first, of which nothing was said yet.
+      const died = code !== null && !closed && place.signal?.aborted !== true && header === undefined && available === 0
+      if (!died || deaths >= PROMISED_OBJECT_LIMIT_COUNT) return fail(failure)
+      deaths += 1
+      void isPartialClone(commonDir).then(partial => {
+        if (!partial || closed) return fail(failure)
+        waiting.shift()?.resolve(undefined)
+        child = undefined
+        if (waiting.length === 0) return
+        child = open()
+        for (const { name } of waiting) child.stdin?.write(`${name}\n`)
+      })
     })
     return started
   }
@@ -105,13 +127,21 @@ export const openObjects = (place: Place): ObjectReader => {
         if (/[\n\0]/.test(name)) return reject(new TypeError('an object name cannot hold a newline'))
         child ??= open()
         waiting.push({ name, resolve, reject })
-        child.stdin?.write(`${name}\n`)
+        // One that died is followed by another, which is told everything that waits.
+        if (child.exitCode === null) child.stdin?.write(`${name}\n`)
       }),
     close: () => {
+      closed = true
       child?.stdin?.end()
       child?.kill('SIGTERM')
     },
   }
+}
+
+/** Whether objects were left out when this repository was cloned or fetched into: git marks the packs that may refer to such. */
+const isPartialClone = async (commonDir: string): Promise<boolean> => {
+  const names = await readdir(join(commonDir, 'objects/pack')).catch(() => [])
+  return names.some(name => name.endsWith('.promisor'))
 }
 
 /** The entries of a tree object, in git's order. */

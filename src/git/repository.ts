@@ -98,7 +98,7 @@ const resolveRepository = async (context: Context, signal?: AbortSignal): Promis
     env: { ...env, GIT_DIR: gitDir, ...(topLevel ? { GIT_WORK_TREE: topLevel } : {}) },
     ...(signal ? { signal } : {}),
   }
-  const objects = openObjects(place)
+  const objects = openObjects(place, commonDir)
   context.defer(() => objects.close())
   return {
     ...place,

@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process'
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
+import { openScratch } from '../support/open.ts'
 import { accept, bundle, change, hubAndClones, land, noteLines, project, provenWorktree } from '../support/project.ts'
 import { launcher, scratch } from '../support/scratch.ts'
 
@@ -87,6 +88,23 @@ describe('field situations of finishing and landing', () => {
     assert.equal(status.exit, 0, status.out)
     assert.equal(status.data.trunk.name, 'main')
     assert.equal(status.data.set_up, false)
+  })
+
+  it('case 58: an object that a partial clone lacks reads as missing, and those asked with it are read all the same', async t => {
+    const s = scratch(t)
+    project(s)
+    s.git('r', 'config', 'uploadpack.allowFilter', 'true')
+    s.git('.', 'clone', '-q', '--filter=tree:0', '--no-checkout', `file://${s.path('r')}`, 'partial')
+    const [commit, tree] = [s.git('r', 'rev-parse', 'HEAD'), s.git('r', 'rev-parse', 'HEAD^{tree}')]
+    rmSync(s.path('r'), { recursive: true })
+    const { repository } = await openScratch(t, s, 'partial')
+    const asked = [commit, tree, commit, tree, 'HEAD:f', commit]
+    const read = await Promise.all(asked.map(name => repository.objects.read(name)))
+    assert.deepEqual(
+      read.map(object => object?.oid),
+      [commit, undefined, commit, undefined, undefined, commit],
+    )
+    assert.equal((await repository.objects.read(commit))?.type, 'commit')
   })
 
   it('case 60: a dirty or moved submodule is seen, whatever .gitmodules says to ignore', async t => {
