@@ -1,0 +1,2 @@
+import './cases/logbook-append.ts'
+import './cases/logbook-read.ts'
