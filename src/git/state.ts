@@ -53,7 +53,7 @@ export interface Differences {
   readonly head: string | undefined
   /** Paths whose file differs from the index in content, type or mode, or is missing. */
   readonly changed: readonly Buffer[]
-  /** Nothing differs: HEAD, index and files agree, and nothing is untracked where that was asked. */
+  /** HEAD, index and files agree, and nothing is untracked, as far as that was asked; not looking at what submodules hold. */
   readonly clean: boolean
 }
 
@@ -62,19 +62,18 @@ export interface Differences {
  * index where only its file times are stale, even without optional locks, and `git diff-files` would take those for changes.
  * One git process.
  *
- * `inside` says which: `everything` tells of untracked files and staged submodules too, `tracked` does not look for the former
- * and leaves out all submodules.
+ * `everything` looks for untracked files and staged submodules too; `tracked` does not, and leaves out all submodules.
  */
 export const differences = async (
   place: Place,
   bounds: Bounds,
-  inside: 'tracked' | 'everything',
+  scope: 'tracked' | 'everything',
 ): Promise<Probe<Differences>> => {
   const asked = {
     tracked: ['--untracked-files=no', '--ignore-submodules=all'],
     everything: ['--untracked-files=all', '--ignore-submodules=dirty'],
   } as const
-  const args = ['status', '--porcelain=v2', '-z', '--branch', '--no-renames', '--no-ahead-behind', ...asked[inside]]
+  const args = ['status', '--porcelain=v2', '-z', '--branch', '--no-renames', '--no-ahead-behind', ...asked[scope]]
   const run = await gitWithin(place, [...OWN_EYES, ...args], bounds)
   if (run.limit) return { unavailable: run.limit }
   if (run.exitCode !== 0) return { unavailable: 'unavailable' }
@@ -87,6 +86,8 @@ export const differences = async (
       head = /^# branch\.oid ([0-9a-f]+)$/.exec(text)?.[1] ?? head
       continue
     }
+    // A submodule that is elsewhere than its gitlink; whoever looks at the submodules sees that.
+    if (/^1 \.M S/.test(text)) continue
     clean = false
     if (text.startsWith('? ')) continue
     // Bytes and characters of latin1 are the same in number, so that the match tells where the path starts.

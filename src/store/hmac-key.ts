@@ -5,7 +5,7 @@
  */
 import { createSecretKey, randomBytes } from 'node:crypto'
 import { constants, type Stats } from 'node:fs'
-import { type FileHandle, lstat, open } from 'node:fs/promises'
+import { type FileHandle, lstat, mkdir, open } from 'node:fs/promises'
 import { platform } from 'node:os'
 import { dirname } from 'node:path'
 import { VALIDATION_KEY_BYTES } from '../limits.ts'
@@ -31,6 +31,7 @@ export const openKey = async (directories: Directories): Promise<KeyAnswer> => {
     const path = adminFolder(directories, 'validation-hmac-key')
     const standing = await read(path)
     if (standing) return standing
+    await makeFolder(dirname(path))
     await createFile(path, randomBytes(VALIDATION_KEY_BYTES), MODE)
     // Also after a success: what is used is what stands there, not what was meant to.
     return (await read(path)) ?? { unavailable: 'unavailable' }
@@ -45,6 +46,15 @@ export const readKey = async (directories: Directories): Promise<KeyAnswer> => {
     return (await read(adminFolder(directories, 'validation-hmac-key'))) ?? { unavailable: 'unavailable' }
   } catch {
     return { unavailable: 'unavailable' }
+  }
+}
+
+/** The one folder alone: the repository has to be there, and where it is none, making all above it could take for ever. */
+const makeFolder = async (path: string): Promise<void> => {
+  try {
+    await mkdir(path, 0o700)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
 }
 
