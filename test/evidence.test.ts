@@ -1,1 +1,2 @@
 import './cases/recorder.ts'
+import './cases/execution.ts'
