@@ -1,2 +1,3 @@
 import './cases/recorder.ts'
 import './cases/execution.ts'
+import './cases/evidence-flake.ts'
