@@ -1,3 +1,5 @@
+import './cases/validation-golden.ts'
 import './cases/validation-key.ts'
+import './cases/validation-limits.ts'
 import './cases/validation-state.ts'
 import './cases/validation-submodules.ts'

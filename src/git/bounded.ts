@@ -21,10 +21,12 @@ export interface Bounds {
   readonly signal?: AbortSignal
 }
 
-/** `unavailable`: git could not be started, or was ended from outside. */
+/** `unavailable`: git could not be started, or somebody else ended it. `cancelled`: the signal of its bounds or place did. */
+export type Unanswered = Limit | 'unavailable' | 'cancelled'
+
 export type BoundedRun =
   | { readonly exitCode: number; readonly stdout: Buffer; readonly limit?: undefined }
-  | { readonly limit: Limit | 'unavailable' }
+  | { readonly limit: Unanswered }
 
 /**
  * Runs git once within `bounds`. Both streams count against the bytes, standard error is not kept; with `paths` each NUL of the
@@ -39,7 +41,7 @@ export const gitWithin = (
   new Promise(resolve => {
     const remaining = bounds.remainingMs()
     if (remaining <= 0) return resolve({ limit: 'time-limit' })
-    if (bounds.signal?.aborted || place.signal?.aborted) return resolve({ limit: 'unavailable' })
+    if (bounds.signal?.aborted || place.signal?.aborted) return resolve({ limit: 'cancelled' })
     let child: ChildProcess
     try {
       child = start(place, args, { ownGroup: true })
@@ -55,7 +57,7 @@ export const gitWithin = (
       place.signal?.removeEventListener('abort', cancel)
       resolve(run)
     }
-    const end = (limit: Limit | 'unavailable'): void => {
+    const end = (limit: Unanswered): void => {
       if (settled) return
       kill(child)
       // Whoever inherited the pipes may hold them for ever.
@@ -64,7 +66,7 @@ export const gitWithin = (
       chunks.length = 0
       settle({ limit })
     }
-    const cancel = (): void => end('unavailable')
+    const cancel = (): void => end('cancelled')
     const timer = setTimeout(() => end('time-limit'), remaining)
     bounds.signal?.addEventListener('abort', cancel, { once: true })
     place.signal?.addEventListener('abort', cancel, { once: true })

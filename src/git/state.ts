@@ -2,12 +2,12 @@
  * What git knows of a checkout at this moment, in bytes and within bounds (facts 12.4): HEAD, every entry of the index, and the
  * paths whose files differ from it. Nothing is written and no lock taken.
  */
-import { type Bounds, gitWithin, type Limit } from './bounded.ts'
+import { type Bounds, gitWithin, type Unanswered } from './bounded.ts'
 import { splitNul } from './path.ts'
 import type { Place } from './run.ts'
 
 /** `unavailable`: git did not answer. `invalid`: it answered with what we do not know. */
-export type Probe<T> = { readonly known: T } | { readonly unavailable: Limit | 'unavailable' | 'invalid' }
+export type Probe<T> = { readonly known: T } | { readonly unavailable: Unanswered | 'invalid' }
 
 export interface IndexEntry {
   /** `H`, `S` (skip-worktree) or `M` (conflict); lower case means assume-unchanged. */

@@ -18,8 +18,11 @@ export interface Ledger {
   readonly counts: Writable<StateEvidence['counts']>
   readonly bytes: Writable<Required<StateEvidence['bytes']>>
   readonly components: Partial<Record<Component, Keyed>>
-  /** Writes down why something is missing, once; a limit is the budget's, whatever was being looked at. */
-  readonly lacks: (category: Incomplete['category'], reason: Incomplete['reason']) => void
+  /**
+   * Writes down why something is missing, once. A limit is the budget's, whatever was being looked at, and being cancelled is
+   * nobody's.
+   */
+  readonly lacks: (category: Incomplete['category'], reason: Incomplete['reason'] | 'cancelled') => void
   /** The evidence as it stands. It is complete with a `digest`, when nothing is missing. */
   readonly evidence: (capture: CaptureBoundary, elapsedMs: number, digest?: Keyed) => StateEvidence
 }
@@ -35,8 +38,9 @@ export const openLedger = (): Ledger => {
     counts,
     bytes,
     components,
-    lacks: (named, reason) => {
-      const category = LIMITS.includes(reason) ? 'budget' : named
+    lacks: (named, why) => {
+      const reason = why === 'cancelled' ? 'unavailable' : why
+      const category = why === 'cancelled' ? 'internal' : LIMITS.includes(why) ? 'budget' : named
       lacking.set(`${category}/${reason}`, { category, reason })
     },
     evidence: (capture, elapsedMs, digest) => {

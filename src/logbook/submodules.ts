@@ -2,7 +2,7 @@
  * Repositories inside a checkout (facts 12.4): their commit stands for their files only where they are clean and nothing in them
  * hides a file from git. Their bytes are never read.
  */
-import type { Bounds, Limit } from '../git/bounded.ts'
+import type { Bounds, Unanswered } from '../git/bounded.ts'
 import type { Place } from '../git/run.ts'
 import { differences, GITLINK_MODE, type IndexEntry, indexEntries, isPlain } from '../git/state.ts'
 import { STATE_REPOSITORY_COUNT } from '../limits.ts'
@@ -19,7 +19,7 @@ export interface Inner {
  * `unavailable`: not initialised, without a commit, or git does not answer. `invalid`: at another commit than its gitlink, in
  * conflict, or with files that are hidden from git. `dirty`: it has changes or untracked files.
  */
-export type InnerProblem = Limit | 'unavailable' | 'invalid' | 'dirty'
+export type InnerProblem = Unanswered | 'invalid' | 'dirty'
 
 export type Inners = { readonly known: readonly Inner[] } | { readonly unavailable: InnerProblem }
 

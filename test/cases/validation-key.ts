@@ -1,13 +1,13 @@
 /** The key of a repository: made once, never guessed, and never touched where something else stands (facts 12.5). */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
-import { chmodSync, linkSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
+import { chmodSync, existsSync, linkSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { keyed, keyedStream } from '../../src/store/digest.ts'
 import { openKey, readKey } from '../../src/store/hmac-key.ts'
 import { projectRoot, type Scratch, scratch } from '../support/scratch.ts'
 import { snapshot } from '../support/snapshot.ts'
-import { captured, incompleteOf, KEY, KEY_BYTES, must } from '../support/validation.ts'
+import { captured, incompleteOf, KEY, KEY_BYTES, must, unprivileged } from '../support/validation.ts'
 
 const PATH = 'discern/validation-hmac-key'
 const at = (s: Scratch) => ({ gitDir: s.path('no/such/folder'), commonDir: s.path('common') })
@@ -140,6 +140,21 @@ for (const one of found) console.log('known' in one ? one.known.export().toStrin
       assert.deepEqual(snapshot(s.dir), before, what)
     }
     assert.deepEqual(await openKey({ gitDir: '/proc/self', commonDir: '/proc/self' }), { unavailable: 'unavailable' })
+  })
+
+  it('is not there for whoever may not read it, or may not make it', async t => {
+    const s = common(t)
+    chmodSync(s.dir, 0o755)
+    if (!(await unprivileged(async () => existsSync(s.path('common')))))
+      return t.skip('the folder for temporary files is private')
+    chmodSync(s.path('common'), 0o555)
+    assert.deepEqual(await unprivileged(() => openKey(at(s))), { unavailable: 'unavailable' })
+    chmodSync(s.path('common'), 0o755)
+    assert.ok('known' in (await openKey(at(s))))
+    chmodSync(s.path('common/discern'), 0o000)
+    const bytes = async () => [await unprivileged(() => openKey(at(s))), await unprivileged(() => readKey(at(s)))]
+    assert.deepEqual(await bytes(), [{ unavailable: 'unreadable' }, { unavailable: 'unreadable' }])
+    chmodSync(s.path('common/discern'), 0o700)
   })
 
   it('is good under a second name, as it is for a moment whenever it is made', async t => {

@@ -76,3 +76,14 @@ export const must = (s: Scratch, cwd: string, script: string): void => {
 
 export const incompleteOf = (evidence: StateEvidence): readonly string[] =>
   (evidence.incomplete ?? []).map(({ category, reason }) => `${category}/${reason}`)
+
+/** Does something without the rights of the system's owner, who may read everything; nothing else must run meanwhile. */
+export const unprivileged = async <T>(work: () => Promise<T>): Promise<T> => {
+  const owner = process.geteuid?.() === 0
+  if (owner) process.seteuid?.(65534)
+  try {
+    return await work()
+  } finally {
+    if (owner) process.seteuid?.(0)
+  }
+}
