@@ -1,2 +1,3 @@
 import './cases/logbook-append.ts'
 import './cases/logbook-read.ts'
+import './cases/logbook-seal.ts'

@@ -14,7 +14,7 @@ import { withLock } from '../store/lock.ts'
 import type { BeginEvent } from './event.ts'
 import { type Directories, listMonths, logbookFolder } from './month.ts'
 import { linesBackwards } from './read.ts'
-import { finishSnapshot } from './snapshot.ts'
+import { finishSnapshot, removeEmpty } from './snapshot.ts'
 
 /** Logbook and locks belong to all worktrees together, so one of them at a time may seal or reset. */
 const withLogbook = <T>(context: Context, { commonDir }: Directories, work: () => Promise<T>): Promise<T> =>
@@ -123,6 +123,7 @@ export const sealLogbook = (context: Context, directories: Directories): Promise
       await rename(folder, join(recovery, name))
       await finish(name)
     }
+    await removeEmpty(recovery)
     return archives
   })
 

@@ -140,12 +140,14 @@ const putBack = async ({ snapshot, folder }: Places): Promise<void> => {
   for (const name of await readdir(snapshot)) {
     if (name === COPIED || isTemporary(name)) await unlink(join(snapshot, name))
   }
-  for (const path of [snapshot, dirname(snapshot)]) {
-    try {
-      await rmdir(path)
-    } catch (error) {
-      if (codeOf(error) !== 'ENOTEMPTY') throw error
-      return
-    }
+  await removeEmpty(snapshot)
+}
+
+/** Removes a folder unless something is in it. */
+export const removeEmpty = async (folder: string): Promise<void> => {
+  try {
+    await rmdir(folder)
+  } catch (error) {
+    if (!['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes(codeOf(error) ?? '')) throw error
   }
 }
