@@ -13,6 +13,8 @@ import { isAncestor, resolveCommit, shortBranch } from '../git/refs.ts'
 import type { Worktree } from '../git/repository.ts'
 import { git, gitOutput } from '../git/run.ts'
 import { worktreeState } from '../git/worktrees.ts'
+import { type Recording, withRecording } from '../logbook/recording.ts'
+import { openValidation } from '../logbook/validation.ts'
 import { planGate } from '../policy/jobs.ts'
 import { CONFIG_FILE } from '../policy/read.ts'
 import { ranRow, standardsShown } from '../proof/complete.ts'
@@ -24,6 +26,7 @@ import type { Call } from './call.ts'
 import { dropAdvisories, nothingOwed, withoutAncestor } from './checkpoints.ts'
 import { gateSetting } from './gate-setting.ts'
 import { checkpointsData, declaredRows, isUnreviewed, lookAtCheckpoints, settleCheckpoints } from './owed.ts'
+import { changeRecord, checkpointFacts, standardRecords } from './recordings.ts'
 import type { Situation } from './situation.ts'
 
 const VERB = 'done'
@@ -62,9 +65,13 @@ export const report = async (context: Context, situation: Situation, call: Call)
     const previewed = { ...data, failed_stage: null, gate_ran: false }
     return { ok: true, verb: VERB, dry_run: true, plan: planSteps(plan.jobs), data: previewed, advisories }
   }
+  const validation = configuration.project.recordLogbook
+    ? openValidation({ context, worktree, verb: VERB, plan: plan.jobs })
+    : undefined
   const gate = await runGate({
     ...gateSetting(context, VERB, worktree, configuration),
     plan: plan.jobs,
+    ...(validation ? { boundary: validation.boundary } : {}),
     measuring: { worktree, commit: head },
     digestOutputs: async () => (await worktreeState(worktree)).tracked.join('\0'),
   })
@@ -99,13 +106,22 @@ export const report = async (context: Context, situation: Situation, call: Call)
     },
     advisories: [...advisories, ...gate.advisories],
   }
-  if (gate.passed) return { ok: true, ...result }
+  const told: Recording = {
+    clean: state.tracked.length + state.untracked.length === 0,
+    ...(change ? { change: changeRecord(change) } : {}),
+    scopes: plan.scopesChanged,
+    standards: standardRecords(gate.jobs),
+    checkpoints: checkpointFacts(context, owed),
+    ...(validation ? { validation: validation.conclude(gate.steps) } : {}),
+  }
+  if (gate.passed) return withRecording({ ok: true, ...result }, told)
   const refusal = new Refusal('gate_failed', {
     stage: gate.failedStage ?? 'the gate',
     failed: gate.jobs.filter(({ outcome }) => outcome === 'failed').map(({ planned }) => planned.label),
     rerun: gate.diagnostics[0]?.reproduce_cmd ?? 'git discern done --ci',
   })
-  return { ok: false, ...result, error: refusal.slug, message: refusal.message, hints: [...refusal.next] }
+  const failure = { error: refusal.slug, message: refusal.message, hints: [...refusal.next] }
+  return withRecording({ ok: false, ...result, ...failure }, told)
 }
 
 /** A report is nobody's conclusion (facts 7.5). */

@@ -93,6 +93,25 @@ describe('a working verb', () => {
     )
   })
 
+  it('in a report is told apart as one of an automated build', async t => {
+    const s = scratch(t)
+    project(s)
+    change(s, 'r', 'feat', { g: '1\n' })
+    await s.discern('r', ['done', '--ci', '--standalone'])
+    await s.discern('r', ['test'], { env: { CI: 'true' } })
+    await s.discern('r', ['test'], { env: { CI: 'false' } })
+    assert.deepEqual(
+      verbEvents(s).map(({ verb, driver, validation }) => [verb, driver.ci, validation.state.complete]),
+      [
+        ['done', true, true],
+        ['test', true, true],
+        ['test', false, true],
+      ],
+    )
+    const { data } = await s.discern('r', ['patterns', '--json'])
+    assert.deepEqual([data.population.counted, data.population.left_out.ci], [1, 2])
+  })
+
   it('tells of standards, of tightened limits and of an update', async t => {
     const s = scratch(t)
     standardProject(s)
