@@ -1,78 +1,33 @@
 /** What a person reads of `logbook`: the newest events, the counts, the folder, and what became of it. */
+import type { Archive } from '../../logbook/archive.ts'
+import type { LogbookEvent } from '../../logbook/event.ts'
+import type { Counts, LogbookReading, Newest, Unreadable } from '../../logbook/read.ts'
+import type { EventTally } from '../../logbook/tally.ts'
 import type { Result } from '../../result.ts'
 import { formatDuration } from '../progress.ts'
 import type { Block, Row, Tone } from '../render.ts'
 
-/** An event as the line has it; each kind has some of these. */
-interface EventView {
-  readonly kind: string
-  readonly at: string
-  readonly verb?: string
-  readonly branch?: string | null
-  readonly outcome?: string
-  readonly error?: string
-  readonly failed_stage?: string
-  readonly duration_ms?: number
-  readonly sections?: readonly string[]
-  readonly standard?: string
-  readonly from?: number
-  readonly to?: number
-  readonly removed?: readonly { readonly file: string; readonly events: number }[]
-}
+type Recording = { readonly known: boolean } | { readonly unavailable: string }
 
-interface Counts {
-  readonly torn: number
-  readonly foreign: number
-}
+type Show = Newest & { readonly action: 'show'; readonly verb?: string }
 
-interface File extends Counts {
-  readonly name: string
-  readonly bytes: number
-  readonly events: number
-}
-
-interface Unreadable {
-  readonly name: string
-  readonly reason: string
-}
-
-interface Stored {
+interface Stats extends LogbookReading, EventTally {
+  readonly action: 'stats'
   readonly path: string
+  readonly recording: Recording
   readonly bytes: number
+  readonly archives: readonly Archive[]
+  readonly pending: readonly string[]
 }
 
-type LogbookData =
-  | (Counts & {
-      readonly action: 'show'
-      readonly verb?: string
-      readonly events: readonly EventView[]
-      readonly all: boolean
-      readonly unreadable: readonly Unreadable[]
-    })
-  | (Counts & {
-      readonly action: 'stats'
-      readonly path: string
-      readonly recording: { readonly known: boolean } | { readonly unavailable: string }
-      readonly bytes: number
-      readonly events: number
-      readonly kinds: Readonly<Record<string, number>>
-      readonly verbs: readonly (Readonly<Record<string, number | string>> & { verb: string; count: number })[]
-      readonly oldest: string | null
-      readonly newest: string | null
-      readonly files: readonly File[]
-      readonly unreadable: readonly Unreadable[]
-      readonly others: readonly string[]
-      readonly archives: readonly Stored[]
-      readonly pending: readonly string[]
-    })
-  | { readonly action: 'path'; readonly path: string }
-  | { readonly action: 'seal'; readonly archives?: readonly Stored[]; readonly pending?: readonly string[] }
-  | {
-      readonly action: 'reset'
-      readonly removed?: readonly string[]
-      readonly archives?: readonly Stored[]
-      readonly pending?: readonly string[]
-    }
+interface Ending {
+  readonly action: 'seal' | 'reset'
+  readonly archives?: readonly Archive[]
+  readonly removed?: readonly string[]
+  readonly pending?: readonly string[]
+}
+
+type LogbookData = Show | Stats | Ending | { readonly action: 'path'; readonly path: string }
 
 const line = (text: string, tone: Tone = 'plain'): Block => ({ kind: 'line', text, tone })
 
@@ -83,53 +38,49 @@ const size = (bytes: number): string => {
   return bytes < 1024 * 1024 ? `${(bytes / 1024).toFixed(1)} KiB` : `${(bytes / 1024 / 1024).toFixed(1)} MiB`
 }
 
-const TONES: Readonly<Record<string, Tone>> = { ok: 'good', failed: 'bad', partial: 'warn', refused: 'warn' }
+const TONES = { ok: 'good', failed: 'bad', partial: 'warn', refused: 'warn' } as const
 
-const onBranch = ({ branch }: EventView): string => (branch ? `on ${branch}` : 'on no branch')
+const eventRow = (event: LogbookEvent): Row => [
+  event.at,
+  eventText(event),
+  event.kind === 'verb' ? TONES[event.outcome] : 'dim',
+]
 
-const eventText = (event: EventView): string => {
+const onBranch = (branch: string | null): string => (branch === null ? 'on no branch' : `on ${branch}`)
+
+const eventText = (event: LogbookEvent): string => {
   switch (event.kind) {
     case 'begin':
-      return `${event.verb} begins ${onBranch(event)}`
+      return `${event.verb} begins ${onBranch(event.branch)}`
     case 'verb': {
       const cause = [event.error, event.failed_stage ? `in ${event.failed_stage}` : undefined].filter(Boolean)
       const why = cause.length > 0 ? `: ${cause.join(' ')}` : ''
-      return `${event.verb} ${event.outcome} ${onBranch(event)}${why}, ${formatDuration(event.duration_ms ?? 0)}`
+      return `${event.verb} ${event.outcome} ${onBranch(event.branch)}${why}, ${formatDuration(event.duration_ms)}`
     }
     case 'config-change':
-      return `configuration changed ${onBranch(event)}: ${event.sections?.join(', ')}`
+      return `configuration changed ${onBranch(event.branch)}: ${event.sections.join(', ')}`
     case 'pin':
-      return `limit of ${event.standard} tightened ${onBranch(event)}: ${event.from} -> ${event.to}`
+      return `limit of ${event.standard} tightened ${onBranch(event.branch)}: ${event.from} -> ${event.to}`
     case 'prune': {
-      const removed = event.removed ?? []
-      const events = removed.reduce((total, file) => total + file.events, 0)
-      return `dropped ${removed.map(({ file }) => file).join(', ')}: ${count(events, 'event')}`
+      const events = event.removed.reduce((total, file) => total + file.events, 0)
+      return `dropped ${event.removed.map(({ file }) => file).join(', ')}: ${count(events, 'event')}`
     }
-    default:
-      return event.kind
   }
 }
 
-const skipped = ({ torn, foreign }: Counts): string =>
+const skipped = ({ torn, foreign }: Pick<Counts, 'torn' | 'foreign'>): string =>
   [...(torn > 0 ? [`${torn} torn`] : []), ...(foreign > 0 ? [`${foreign} foreign`] : [])].join(', ')
 
 const unreadableLines = (unreadable: readonly Unreadable[]): readonly Block[] =>
   unreadable.map(({ name, reason }) => line(`${name} cannot be read: ${reason}`, 'bad'))
 
-const showBlocks = (data: LogbookData & { action: 'show' }): readonly Block[] => {
+const showBlocks = (data: Show): readonly Block[] => {
   const { events, all, verb, unreadable } = data
   const what = `event${events.length === 1 && all ? '' : 's'}${verb === undefined ? '' : ` of ${verb}`}`
   const rest = skipped(data)
   return [
     ...(events.length === 0 ? [line(`the Logbook holds no ${what}`)] : []),
-    ...(events.length > 0
-      ? [
-          {
-            kind: 'rows',
-            rows: events.map((event): Row => [event.at, eventText(event), TONES[event.outcome ?? ''] ?? 'dim']),
-          } as const,
-        ]
-      : []),
+    ...(events.length > 0 ? [{ kind: 'rows', rows: events.map(eventRow) } as const] : []),
     ...(all ? [] : [line(`older ${what} are there: git discern logbook show --all`, 'dim')]),
     ...(rest === '' ? [] : [line(`skipped: ${rest}`, 'dim')]),
     ...unreadableLines(unreadable),
@@ -138,7 +89,7 @@ const showBlocks = (data: LogbookData & { action: 'show' }): readonly Block[] =>
 
 const OUTCOMES = ['ok', 'failed', 'partial', 'refused'] as const
 
-const statsBlocks = (data: LogbookData & { action: 'stats' }): readonly Block[] => {
+const statsBlocks = (data: Stats): readonly Block[] => {
   const { recording, files, verbs, kinds, archives, pending, others } = data
   const state = 'known' in recording ? (recording.known ? 'on' : 'off') : `unknown: ${recording.unavailable}`
   const rest = skipped(data)
