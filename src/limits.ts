@@ -167,6 +167,8 @@ export const LOGBOOK_CHUNK_BYTES = 128 * 1024
 export const LOGBOOK_BEGUN_LIMIT_MS = 60 * 60 * 1000
 /** Events that `logbook show` shows unless told otherwise. */
 export const LOGBOOK_SHOWN_COUNT = 20
+/** Most events that `logbook show` shows at once, since one answer is held in memory as a whole (design 5). */
+export const LOGBOOK_SHOWN_LIMIT_COUNT = 10_000
 /** Digits of a keyed digest that only has to tell a few things of one repository apart. */
 export const KEYED_SHORT_DIGITS = 16
 /** Branches whose configuration is remembered, those that changed last. */
@@ -199,3 +201,5 @@ export const STANDARD_ROOM_LOST_SHARE = 0.5
 /** How long a green change waits to land before that is said, and the share of its whole way that this is. */
 export const LANDING_WAIT_MINIMUM_MS = 4 * 3_600_000
 export const LANDING_WAIT_SHARE = 0.5
+/** Generations of one delivery; more are no delivery that a person follows. */
+export const DELIVERY_GENERATION_LIMIT_COUNT = 10_000

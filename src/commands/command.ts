@@ -313,7 +313,7 @@ export const commands: readonly Command[] = [
     arity: [1, 1],
     flags: [
       { name: 'count', short: 'n', value: 'count', summary: 'with show: so many events, 20 unless given' },
-      { name: 'all', summary: 'with show: every event' },
+      { name: 'all', summary: 'with show: every event, up to 10,000' },
       { name: 'verb', value: 'verb', summary: 'with show: events of this verb alone' },
       { name: 'confirmed', summary: 'with seal and reset: the owner said yes in this conversation' },
       { name: 'dry-run', summary: 'with seal and reset: say what would happen and change nothing' },

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Context } from '../context.ts'
 import { Refusal, reasonOf } from '../errors.ts'
 import { openRepository, type Repository } from '../git/repository.ts'
-import { LOGBOOK_SHOWN_COUNT } from '../limits.ts'
+import { LOGBOOK_SHOWN_COUNT, LOGBOOK_SHOWN_LIMIT_COUNT } from '../limits.ts'
 import { listArchives, pendingSnapshots, requireIdle, resetLogbook, sealLogbook } from '../logbook/archive.ts'
 import type { LogbookEvent } from '../logbook/event.ts'
 import { listMonths, logbookFolder, type Months } from '../logbook/month.ts'
@@ -54,10 +54,10 @@ const answer = (action: string, data: object, more: Partial<Result> = {}): Resul
 
 const show: Action['run'] = async (_context, repository, { all, count, verb }) => {
   if (all === true && count !== undefined) throw usage('--all and --count exclude each other')
-  if (typeof count === 'string' && !/^[1-9]\d{0,8}$/.test(count)) {
-    throw usage(`--count needs a number from 1, found ${count}`, 'show --count 50')
+  const most = all === true ? LOGBOOK_SHOWN_LIMIT_COUNT : count === undefined ? LOGBOOK_SHOWN_COUNT : Number(count)
+  if (!Number.isInteger(most) || most < 1 || most > LOGBOOK_SHOWN_LIMIT_COUNT) {
+    throw usage(`--count needs a number from 1 to ${LOGBOOK_SHOWN_LIMIT_COUNT}, found ${count}`, 'show --count 50')
   }
-  const most = all === true ? Number.POSITIVE_INFINITY : count === undefined ? LOGBOOK_SHOWN_COUNT : Number(count)
   const wanted = (event: LogbookEvent): boolean =>
     verb === undefined || ((event.kind === 'verb' || event.kind === 'begin') && event.verb === verb)
   const newest = await newestEvents(repository, most, wanted)

@@ -204,7 +204,7 @@ describe('a Logbook of 100 MB (case 92)', () => {
       closeSync(file)
     }
     const [node, script] = bundle
-    const run = (...args: string[]) => {
+    const execute = (...args: string[]): string => {
       const meter = s.path('meter')
       const done = s.exec('r', node, ['-r', join(projectRoot, 'test/support/meter.cjs'), script, 'logbook', ...args], {
         env: { METER: meter },
@@ -213,15 +213,21 @@ describe('a Logbook of 100 MB (case 92)', () => {
       const [kilobytes = 0, ms = 0] = s.read('meter').split(' ').map(Number)
       assert.ok(kilobytes < 200 * 1024, `${args[0]} took ${kilobytes} kB`)
       t.diagnostic(`${args[0]}: ${Math.round(kilobytes / 1024)} MB, ${ms} ms`)
-      return JSON.parse(done.out).data
+      return done.out
     }
+    const run = (...args: string[]) => JSON.parse(execute(...args, '--json')).data
     t.diagnostic(`${2 * count} events, ${Math.round(bytes / 1024 / 1024)} MB`)
-    const stats = run('stats', '--json')
+    const stats = run('stats')
     assert.deepEqual([stats.events, stats.torn, stats.foreign, stats.bytes], [2 * count, 0, 0, bytes])
     assert.deepEqual(stats.kinds, { begin: count, verb: count })
     assert.deepEqual(stats.verbs, [{ verb: 'done', count, ok: count }])
-    const shown = run('show', '-n', '200', '--json')
+    const shown = run('show', '-n', '200')
     assert.equal(shown.events.length, 200)
     assert.equal(shown.events[199].invocation, `i${count}`)
+    const all = run('show', '--all')
+    assert.deepEqual([all.events.length, all.all], [10_000, false])
+    const text = execute('show', '--all').trimEnd().split('\n')
+    assert.equal(text.length, 10_001)
+    assert.equal(text.at(-1), 'older events are there: in the files of git discern logbook path')
   })
 })

@@ -159,8 +159,10 @@ describe('git discern logbook show', () => {
       [['seal', '--all'], /--all belongs to show$/, 'seal'],
       [['show', '--confirmed'], /--confirmed belongs to seal and reset$/, 'show'],
       [['path', '--dry-run'], /--dry-run belongs to seal and reset$/, 'path'],
-      [['show', '-n', '0'], /--count needs a number from 1, found 0$/, 'show --count 50'],
+      [['show', '-n', '0'], /--count needs a number from 1 to 10000, found 0$/, 'show --count 50'],
       [['show', '-n', '2.5'], /found 2\.5$/, 'show --count 50'],
+      [['show', '-n', '10001'], /found 10001$/, 'show --count 50'],
+      [['show', '-n', 'x'], /found x$/, 'show --count 50'],
       [['show', '--all', '-n', '2'], /--all and --count exclude each other$/, 'show'],
     ]
     for (const [args, message, next] of cases) {

@@ -1,4 +1,5 @@
 /** What a person reads of `logbook`: the newest events, the counts, the folder, and what became of it. */
+import { LOGBOOK_SHOWN_LIMIT_COUNT } from '../../limits.ts'
 import type { Archive } from '../../logbook/archive.ts'
 import type { LogbookEvent } from '../../logbook/event.ts'
 import type { Counts, LogbookReading, Newest, Unreadable } from '../../logbook/read.ts'
@@ -81,7 +82,14 @@ const showBlocks = (data: Show): readonly Block[] => {
   return [
     ...(events.length === 0 ? [line(`the Logbook holds no ${what}`)] : []),
     ...(events.length > 0 ? [{ kind: 'rows', rows: events.map(eventRow) } as const] : []),
-    ...(all ? [] : [line(`older ${what} are there: git discern logbook show --all`, 'dim')]),
+    ...(all
+      ? []
+      : [
+          line(
+            `older ${what} are there: ${events.length < LOGBOOK_SHOWN_LIMIT_COUNT ? 'git discern logbook show --all' : 'in the files of git discern logbook path'}`,
+            'dim',
+          ),
+        ]),
     ...(rest === '' ? [] : [line(`skipped: ${rest}`, 'dim')]),
     ...unreadableLines(unreadable),
   ]
