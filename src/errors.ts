@@ -254,6 +254,53 @@ export const refusals = {
     d => `git discern ${d.verb} began at ${d.at} and has not ended; its end would be parted from its begin`,
     d => [`wait for it to end, or, if it was killed, until ${d.until}; then: ${d.command}`],
   ),
+  delivery_unknown: row<{ name: string; known: readonly string[] }>(
+    1,
+    d => (d.name === '' ? 'which delivery is meant is not clear' : `there is no delivery ${d.name}`),
+    d =>
+      d.known.length === 0
+        ? ['git discern delivery start <name>']
+        : [`name one of ${few(d.known)}`, 'git discern delivery status'],
+  ),
+  delivery_invalid: row<{ where: string; problem: string }>(
+    1,
+    d => `${d.where} is no delivery record that can be trusted: ${d.problem}`,
+    d => [`look at it: ${d.where}; nothing was changed`],
+  ),
+  delivery_illegal: row<{ problem: string; next: string }>(
+    1,
+    d => d.problem,
+    d => [d.next],
+  ),
+  delivery_conflict: row<{ name: string; remote: string; generation: number }>(
+    1,
+    d =>
+      `delivery ${d.name} went on here and at ${d.remote} from generation ${d.generation}; both sides are kept, and nothing is promoted`,
+    d => [
+      `look at both: git discern delivery status ${d.name} --all`,
+      `git discern delivery resolve ${d.name} --keep local|${d.remote}`,
+    ],
+  ),
+  promotion_lost: row<{
+    name: string
+    expected: { generation: number; commit: string }
+    found: { generation: number; commit: string }
+  }>(
+    1,
+    d =>
+      `${d.name} is at generation ${d.found.generation} for ${d.found.commit}, and generation ${d.expected.generation} for ${d.expected.commit} was to be promoted; nothing was promoted`,
+    d => [`look at it again: git discern delivery status ${d.name}`],
+  ),
+  observation_incomplete: row<{ conditions: readonly string[] }>(
+    1,
+    d => `not every condition is true, so that there is no CP7: ${few(d.conditions)}`,
+    () => ['when the deployment is what it should be: git discern delivery observe'],
+  ),
+  record_mismatch: row<{ file: string; mismatches: readonly string[] }>(
+    1,
+    d => `${d.file} is not the record that is expected: ${d.mismatches.join('; ')}`,
+    () => ['download the artifact of that run again, or say what you expect: git discern delivery verify -h'],
+  ),
   notes_conflict: row<{ commits: readonly string[] }>(
     1,
     d => `two different Proofs claim ${d.commits.length === 1 ? 'commit' : 'commits'} ${few(d.commits)}`,

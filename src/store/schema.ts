@@ -11,6 +11,7 @@ export type SchemaName =
   | 'discern-gate-proof'
   | 'discern-records'
   | 'discern-logbook'
+  | 'discern-delivery-checkpoint'
   | 'discern-results'
 
 /** One violation: where in the value, which keyword, and in words. */
