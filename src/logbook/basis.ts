@@ -62,10 +62,16 @@ export const durationWords = (ms: number): string => {
 
 export const percentWords = (share: number): string => `${Math.round(share * 100)} %`
 
-/** Adds to the end and lets the oldest go, so that a window of the newest stays. */
-export const keepNewest = <T>(window: T[], value: T, limit: number): void => {
-  window.push(value)
-  if (window.length > limit) window.shift()
+/** The newest values of a stream: older ones are let go now and then, not at every step. */
+export const newest = <T>(limit: number): { readonly add: (value: T) => void; readonly values: () => readonly T[] } => {
+  const window: T[] = []
+  return {
+    add: value => {
+      window.push(value)
+      if (window.length >= 2 * limit) window.splice(0, window.length - limit)
+    },
+    values: () => window.slice(-limit),
+  }
 }
 
 /** A gate that answered: green, red, or neither, as a refusal, an interruption or a crash is. */

@@ -21,18 +21,17 @@ export interface LookOptions<Reading> {
 const IGNORE = (_: Occasion): void => {}
 
 /**
- * Reads everything once, and a second time where an invocation whose first copy was already counted turned out to be contradictory,
- * which is rare. Keeps no event.
+ * Reads everything once, and a second time where an invocation turned out to be delivered more than once, which is rare: only who
+ * knows all copies knows whether they agree. Keeps no event but the copies, until the last of them came.
  */
 export const look = async <Reading>({ read, trunk, start }: LookOptions<Reading>): Promise<Look<Reading>> => {
-  const pass = async (contradictory: ReadonlySet<string>) => {
+  const pass = async (copies: ReadonlyMap<string, number>) => {
     const detection = start?.()
-    const fold = foldPopulation({ trunk, contradictory, observe: detection?.observe ?? IGNORE })
+    const fold = foldPopulation({ trunk, copies, observe: detection?.observe ?? IGNORE })
     const reading = await read(fold.add)
     return { fold, reading, detection }
   }
-  const first = await pass(new Set())
-  const { fold, reading, detection } =
-    first.fold.contradictory.size === 0 ? first : await pass(first.fold.contradictory)
+  const first = await pass(new Map())
+  const { fold, reading, detection } = first.fold.repeated.size === 0 ? first : await pass(first.fold.repeated)
   return { population: fold.population(), reading, detection }
 }

@@ -3,9 +3,10 @@
  * runs and the branch that git discern was set up on are left out; copies of one invocation are merged when they are equal, and
  * count as unknown when they contradict each other. Everything left out is counted. Pure; no event is kept.
  */
-import { type Comparable, comparable, type NotComparable } from './comparable.ts'
+import { type Comparable, comparing, type NotComparable } from './comparable.ts'
+import { mergeCopies } from './copies.ts'
 import { efforts } from './effort.ts'
-import type { LandingRecord, LogbookEvent, Outcome, VerbEvent } from './event.ts'
+import type { LandingRecord, LogbookEvent, Outcome, Validation, VerbEvent } from './event.ts'
 
 /** Why an event is not in the population. */
 export type LeftOut = 'other-kind' | 'ci' | 'dry-run' | 'setup-branch' | 'duplicate' | 'contradictory'
@@ -41,24 +42,27 @@ export interface Population {
 export interface PopulationOptions {
   /** Short name; its own events belong to no effort, and it is nobody's setup branch. */
   readonly trunk: string | undefined
-  /** Invocations whose copies are known to contradict each other. */
-  readonly contradictory?: ReadonlySet<string>
+  /** How often each invocation is delivered that is delivered more than once, as an earlier fold over the same events found. */
+  readonly copies?: ReadonlyMap<string, number>
   readonly observe: (occasion: Occasion) => void
 }
 
 export interface Fold {
   readonly add: (event: LogbookEvent) => void
-  /** Invocations found to be contradictory whose first copy was counted; the fold has to be done again with them known. */
-  readonly contradictory: ReadonlySet<string>
+  /**
+   * Invocations that were delivered more than once though `copies` did not say so. Their first copies were counted before anything
+   * was known of the others, so the fold has to be done again with these.
+   */
+  readonly repeated: ReadonlyMap<string, number>
   readonly population: () => Population
 }
 
-const NONE: ReadonlySet<string> = new Set()
+const NONE: ReadonlyMap<string, number> = new Map()
 
 /** Starts a fold. Events are added oldest first. */
-export const foldPopulation = ({ trunk, contradictory = NONE, observe }: PopulationOptions): Fold => {
-  const delivered = new Map<string, number>()
-  const found = new Set<string>()
+export const foldPopulation = ({ trunk, copies = NONE, observe }: PopulationOptions): Fold => {
+  const delivered = mergeCopies(copies)
+  const comparable = comparing()
   const leftOut: Partial<Record<LeftOut, number>> = {}
   const verbs = new Map<string, Record<Outcome, number>>()
   const writers = new Set<string>()
@@ -71,28 +75,14 @@ export const foldPopulation = ({ trunk, contradictory = NONE, observe }: Populat
   let from: string | undefined
   let to: string | undefined
 
-  const reasonToLeaveOut = (event: LogbookEvent): LeftOut | undefined => {
-    if (event.kind !== 'verb') return 'other-kind'
-    const copy = copyOf(event)
-    if (copy !== undefined) return copy
+  const leaveOut = (reason: LeftOut): void => {
+    leftOut[reason] = (leftOut[reason] ?? 0) + 1
+  }
+
+  const reasonToLeaveOut = (event: VerbEvent): LeftOut | undefined => {
     if (event.driver?.ci === true) return 'ci'
     if (event.dry_run) return 'dry-run'
     return tracked.isSetUpOn(event) ? 'setup-branch' : undefined
-  }
-
-  const copyOf = (event: VerbEvent): 'duplicate' | 'contradictory' | undefined => {
-    const { invocation } = event
-    if (invocation === undefined) return undefined
-    if (contradictory.has(invocation)) return 'contradictory'
-    const print = fingerprint(event)
-    const before = delivered.get(invocation)
-    if (before === undefined) {
-      delivered.set(invocation, print)
-      return undefined
-    }
-    if (before === print) return 'duplicate'
-    found.add(invocation)
-    return 'contradictory'
   }
 
   const count = ({ verb, outcome, writer, at }: VerbEvent): void => {
@@ -105,35 +95,48 @@ export const foldPopulation = ({ trunk, contradictory = NONE, observe }: Populat
     verbs.set(verb, row)
   }
 
+  const countIncomplete = ({ state, execution }: Validation): void => {
+    const entries = [...(state.incomplete ?? []), ...(execution.incomplete ?? [])]
+    for (const what of new Set(entries.map(({ category, reason }) => `${category}/${reason}`))) {
+      incomplete.set(what, (incomplete.get(what) ?? 0) + 1)
+    }
+  }
+
   const evidenceOf = ({ verb, validation }: VerbEvent): Comparable | NotComparable | undefined => {
     if (verb !== 'done' && verb !== 'test') return undefined
     const evidence = comparable(validation)
     if (typeof evidence !== 'string') comparableRuns += 1
     else notComparable[evidence] = (notComparable[evidence] ?? 0) + 1
-    const entries = [...(validation?.state.incomplete ?? []), ...(validation?.execution.incomplete ?? [])]
-    for (const what of new Set(entries.map(({ category, reason }) => `${category}/${reason}`))) {
-      incomplete.set(what, (incomplete.get(what) ?? 0) + 1)
-    }
+    if (validation && typeof evidence === 'string') countIncomplete(validation)
     return evidence
   }
 
   return {
     add: event => {
       events += 1
-      const reason = reasonToLeaveOut(event)
-      if (reason !== undefined) {
-        leftOut[reason] = (leftOut[reason] ?? 0) + 1
+      if (event.kind !== 'verb') {
+        leaveOut('other-kind')
         return
       }
-      const counting = event as VerbEvent
-      count(counting)
-      observe({ event: counting, ...tracked.follow(counting), evidence: evidenceOf(counting) })
+      const whole = delivered.merge(event)
+      if (whole === undefined) return
+      const reason = reasonToLeaveOut(whole)
+      if (reason !== undefined) {
+        leaveOut(reason)
+        return
+      }
+      count(whole)
+      observe({ event: whole, ...tracked.follow(whole), evidence: evidenceOf(whole) })
     },
-    contradictory: found,
+    repeated: delivered.repeated,
     population: () => ({
       events,
       counted,
-      left_out: leftOut,
+      left_out: {
+        ...leftOut,
+        ...(delivered.duplicates() > 0 ? { duplicate: delivered.duplicates() } : {}),
+        ...(delivered.contradictory() > 0 ? { contradictory: delivered.contradictory() } : {}),
+      },
       ...(from === undefined || to === undefined ? {} : { from, to }),
       writers: [...writers].sort(),
       verbs: [...verbs]
@@ -151,32 +154,4 @@ export const foldPopulation = ({ trunk, contradictory = NONE, observe }: Populat
       },
     }),
   }
-}
-
-const hashText = (text: string, seed: number): number => {
-  let hash = seed
-  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
-  return hash
-}
-
-/** Deeper than any event of ours; what is below tells no copies apart. */
-const DEEPEST = 32
-
-/** 32 bits over a JSON value in which the order of members does not count; only ever compared between copies of one invocation. */
-const fingerprint = (value: unknown, depth = 0): number => {
-  if (typeof value === 'string') return hashText(value, 0x811c9dc5)
-  if (typeof value !== 'object' || value === null) return hashText(String(value), 0x2f0b4a27)
-  if (depth > DEEPEST) return 0
-  if (Array.isArray(value)) {
-    let hash = 0x3c6ef372
-    for (const item of value) hash = (Math.imul(hash ^ fingerprint(item, depth + 1), 0x5bd1e995) + 1) | 0
-    return hash
-  }
-  let sum = 0x1b873593
-  for (const name in value) {
-    const member = fingerprint((value as Record<string, unknown>)[name], depth + 1)
-    const mixed = Math.imul(hashText(name, 0x811c9dc5) ^ Math.imul(member, 0x5bd1e995), 0x27d4eb2f)
-    sum = (sum + (mixed ^ (mixed >>> 15))) | 0
-  }
-  return sum
 }

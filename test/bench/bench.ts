@@ -11,6 +11,7 @@ const parts: Readonly<
   verbs: verbRows,
   checkpoints: async () => (await import('./checkpoints.ts')).checkpointRows(),
   hooks: async () => ({ rows: await (await import('./hooks.ts')).hookRows() }),
+  patterns: async () => (await import('./patterns.ts')).patternsRows(),
   notes: async () => ({ rows: await (await import('./notes.ts')).notesRows() }),
 }
 

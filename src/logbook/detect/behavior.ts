@@ -3,21 +3,18 @@ import { condition, gateVerdict, versionsOf } from '../basis.ts'
 import { concluded, type Detector, type Finding } from '../detector.ts'
 import type { VerbEvent } from '../event.ts'
 
-interface Streak {
-  reds: number
-  readonly branches: Set<string>
-  readonly stages: string[]
-  readonly writers: Set<string | undefined>
-}
+/** The red runs in a row. */
+type Streak = Pick<VerbEvent, 'branch' | 'failed_stage' | 'writer'>[]
 
 interface Session {
   /** Runs of `done` that were green or red. */
   answers: number
-  streak: Streak
-  readonly long: Streak[]
+  /** There only while the last run was red, since most sessions are short and green. */
+  streak: Streak | undefined
+  long: readonly Streak[]
 }
 
-const streak = (): Streak => ({ reds: 0, branches: new Set(), stages: [], writers: new Set() })
+const NONE_LONG: readonly Streak[] = []
 
 /** The word that was seen most, and how often; the first of equals. */
 const mostOf = (words: readonly string[]): readonly [string, number] => {
@@ -47,8 +44,9 @@ export const doneThrash: Detector = {
     const sessions = new Map<string, Session>()
     let without = 0
     const end = (session: Session): void => {
-      if (session.streak.reds >= doneThrash.threshold) session.long.push(session.streak)
-      session.streak = streak()
+      if (session.streak && session.streak.length >= doneThrash.threshold)
+        session.long = [...session.long, session.streak]
+      session.streak = undefined
     }
     const observe = (event: VerbEvent): void => {
       const verdict = gateVerdict(event)
@@ -58,17 +56,16 @@ export const doneThrash: Detector = {
         without += 1
         return
       }
-      const session = sessions.get(key) ?? { answers: 0, streak: streak(), long: [] }
+      const session: Session = sessions.get(key) ?? { answers: 0, streak: undefined, long: NONE_LONG }
       sessions.set(key, session)
       session.answers += 1
       if (verdict === 'green') {
         end(session)
         return
       }
-      session.streak.reds += 1
-      session.streak.writers.add(event.writer)
-      session.streak.stages.push(event.failed_stage ?? 'unknown')
-      if (event.branch !== null) session.streak.branches.add(event.branch)
+      const { branch, failed_stage = 'unknown', writer } = event
+      session.streak ??= []
+      session.streak.push({ branch, failed_stage, ...(writer === undefined ? {} : { writer }) })
     }
     return {
       observe: ({ event }) => observe(event),
@@ -77,7 +74,10 @@ export const doneThrash: Detector = {
         const found: Finding[] = []
         for (const session of sessions.values()) {
           end(session)
-          for (const { reds, branches, stages, writers } of session.long) {
+          for (const streak of session.long) {
+            const reds = streak.length
+            const stages = streak.map(({ failed_stage = 'unknown' }) => failed_stage)
+            const branches = new Set(streak.flatMap(({ branch }) => branch ?? []))
             const [stage, often] = mostOf(stages)
             found.push({
               about: branches.size === 1 ? `branch ${[...branches][0]}` : `${branches.size} branches`,
@@ -87,7 +87,7 @@ export const doneThrash: Detector = {
                 count: reds,
                 denominator: session.answers,
                 unit: 'runs of done in this session that were green or red',
-                versions: versionsOf(writers),
+                versions: versionsOf(streak.map(({ writer }) => writer)),
                 matched: [],
                 differing: [condition('branch', branches), condition('failed stage', stages)],
                 excluded: without > 0 ? { 'no-session': without } : {},

@@ -6,9 +6,10 @@ import { branchOf } from '../effort.ts'
 import type { CheckpointsRecord } from '../event.ts'
 import type { Occasion } from '../population.ts'
 
-/** Ids of the checkpoints that an event shows to have fired, as a question or as advice. */
-const firedIn = ({ fired = [], reopened = [], advise = [], declared = [] }: CheckpointsRecord): readonly string[] =>
-  [...fired, ...reopened, ...advise, ...declared].map(({ id }) => id)
+/** Adds the ids of the checkpoints that an event shows to have asked a question. */
+const addAsked = (ids: Set<string>, { fired, reopened, declared }: CheckpointsRecord): void => {
+  for (const list of [fired, reopened, declared]) if (list) for (const { id } of list) ids.add(id)
+}
 
 interface Fired {
   gateRan: boolean
@@ -32,7 +33,10 @@ const firings = (): {
       efforts.set(effort, fired)
       fired.gateRan ||= ran
       fired.writers.add(event.writer)
-      for (const id of firedIn(event.checkpoints ?? {})) fired.ids.add(id)
+      if (event.checkpoints) {
+        addAsked(fired.ids, event.checkpoints)
+        for (const { id } of event.checkpoints.advise ?? []) fired.ids.add(id)
+      }
       const [oldest] = efforts.keys()
       if (efforts.size > TRAJECTORY_WINDOW_COUNT && oldest !== undefined) efforts.delete(oldest)
     },
@@ -149,8 +153,8 @@ export const checkpointVaried: Detector = {
     return {
       observe: ({ event, effort, landed: landings }) => {
         if (effort !== undefined && event.checkpoints !== undefined) {
-          const ids = asked.get(effort) ?? new Set()
-          for (const id of firedIn({ ...event.checkpoints, advise: [] })) ids.add(id)
+          const ids = asked.get(effort) ?? new Set<string>()
+          addAsked(ids, event.checkpoints)
           if (ids.size > 0) asked.set(effort, ids)
         }
         for (const { effort: which, landing } of landings) {

@@ -9,8 +9,8 @@ import {
   condition,
   durationWords,
   gateVerdict,
-  keepNewest,
   median,
+  newest,
   percentWords,
   rounded,
   seriesOf,
@@ -104,19 +104,20 @@ export const landingCycleTime: Detector = {
   question: 'how long does a change take to land, and what of that is waiting?',
   start: () => {
     const open = new Map<string, { readonly first: number; green: number | undefined }>()
-    const ways: Way[] = []
+    const window = newest<Way>(TRAJECTORY_WINDOW_COUNT)
     const excluded: Record<string, number> = {}
     const exclude = (reason: string): void => {
       excluded[reason] = (excluded[reason] ?? 0) + 1
     }
     return {
       observe: ({ event, effort, landed }) => {
-        const at = Date.parse(event.at)
         if (effort !== undefined && landed.length === 0) {
-          const way = open.get(effort) ?? { first: at, green: undefined }
-          if (gateVerdict(event) === 'green') way.green ??= at
+          const way = open.get(effort) ?? { first: Date.parse(event.at), green: undefined }
+          if (way.green === undefined && gateVerdict(event) === 'green') way.green = Date.parse(event.at)
           open.set(effort, way)
         }
+        if (landed.length === 0) return
+        const at = Date.parse(event.at)
         for (const { effort: which, landing } of landed) {
           if (which === undefined) {
             exclude('landing-of-an-unknown-branch')
@@ -128,11 +129,12 @@ export const landingCycleTime: Detector = {
           else if (at < way.green || way.green < way.first) exclude('clock-went-back')
           else {
             const one = { branch: branchOf(which), at: event.at, wholeMs: at - way.first, waitMs: at - way.green }
-            keepNewest(ways, { ...one, consent: landing.consent, writer: event.writer }, TRAJECTORY_WINDOW_COUNT)
+            window.add({ ...one, consent: landing.consent, writer: event.writer })
           }
         }
       },
       conclude: () => {
+        const ways = window.values()
         const judged = ways.length >= landingCycleTime.threshold
         const needs = `${ways.length} of 3 landings with a run before them`
         const wait = median(ways.map(({ waitMs }) => waitMs))

@@ -6,7 +6,7 @@ import {
   RECURRING_BRANCH_COUNT,
   TRAJECTORY_WINDOW_COUNT,
 } from '../../limits.ts'
-import { condition, durationWords, gateVerdict, keepNewest, median, percentWords, versionsOf } from '../basis.ts'
+import { condition, durationWords, gateVerdict, median, newest, percentWords, versionsOf } from '../basis.ts'
 import { concluded, type Detector, type Finding } from '../detector.ts'
 import type { StepRecord, VerbEvent } from '../event.ts'
 
@@ -60,16 +60,17 @@ export const dominantStage: Detector = {
   counts: 'green runs with durations',
   question: 'does one stage take most of the time of the gate?',
   start: () => {
-    const runs: TimedRun[] = []
+    const window = newest<TimedRun>(TRAJECTORY_WINDOW_COUNT)
     let untimed = 0
     return {
       observe: ({ event }) => {
         if (gateVerdict(event) !== 'green' || event.gate_ran !== true) return
         const run = timedRun(event)
         if (run === undefined) untimed += 1
-        else keepNewest(runs, run, TRAJECTORY_WINDOW_COUNT)
+        else window.add(run)
       },
       conclude: () => {
+        const runs = window.values()
         const needs = `${runs.length} of 8 green runs with durations`
         if (runs.length < dominantStage.threshold) return concluded([], false, needs)
         const stages = totalsOf(runs.map(run => run.stages))
@@ -122,21 +123,21 @@ export const recurringRedJob: Detector = {
   counts: 'failures of one job',
   question: 'which job is red again and again, on one branch after another?',
   start: () => {
-    const jobs = new Map<string, Answer[]>()
+    const windows = new Map<string, ReturnType<typeof newest<Answer>>>()
     return {
       observe: ({ event }) => {
         if (event.verb !== 'done' && event.verb !== 'test') return
         for (const step of event.steps ?? []) {
           if (!isAnswer(step)) continue
-          const answers = jobs.get(step.label) ?? []
+          const answers = windows.get(step.label) ?? newest<Answer>(JOB_VERDICT_WINDOW_COUNT)
           const { branch, writer } = event
-          const answer = { red: step.outcome === 'failed', branch, stage: step.group ?? 'unknown', writer }
-          keepNewest(answers, answer, JOB_VERDICT_WINDOW_COUNT)
-          jobs.set(step.label, answers)
+          answers.add({ red: step.outcome === 'failed', branch, stage: step.group ?? 'unknown', writer })
+          windows.set(step.label, answers)
         }
       },
       conclude: () => {
         const reds = (answers: readonly Answer[]): readonly Answer[] => answers.filter(({ red }) => red)
+        const jobs = new Map([...windows].map(([job, window]) => [job, window.values()]))
         const judged = [...jobs].filter(([, answers]) => reds(answers).length >= recurringRedJob.threshold)
         const most = Math.max(0, ...[...jobs.values()].map(answers => reds(answers).length))
         const found = judged.flatMap(([job, answers]): readonly Finding[] => {

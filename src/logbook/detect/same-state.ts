@@ -3,87 +3,43 @@
  * look through. Most states are seen once, and such a one costs an entry and a small number.
  */
 import type { JobOutcome } from '../../gate/outcome.ts'
-import type { Comparable, ComparableJob } from '../comparable.ts'
+import type { Comparable, Shape } from '../comparable.ts'
 import type { VerbEvent } from '../event.ts'
-
-/** One execution without its state, as many runs share it: the conditions, and what became of each test job. */
-export interface Shape {
-  /** Everything that has to be equal for runs of a job to be comparable at all, but its own definition. */
-  readonly base: number
-  /** Boundary, mode, and the jobs with their concurrency, but no outcome: the rest of the controlled conditions. */
-  readonly context: number
-  readonly evidence: Comparable
-  readonly units: readonly ComparableJob[]
-}
 
 export interface State {
   readonly digest: string
-  /** The commit that the state is based on, as the last run says. */
+  /** The commit that the state is based on, as its runs say. */
   readonly head: string | null
-  /** One for each run, in no order that matters. */
+  /** One for each run, in no order that matters; none where all are the same. */
   readonly runs: readonly Shape[]
+  /** Every run was the same execution with the same outcomes. */
+  readonly uniform: boolean
 }
 
 export interface SameStates {
-  readonly add: (event: VerbEvent, evidence: Comparable) => void
+  readonly add: (event: VerbEvent, run: Comparable) => void
   /** States seen at least twice. */
   readonly repeated: () => Iterable<State>
 }
 
-/** A unit of these detectors: a job of the test stage that measures no standard. */
-const isUnit = ({ stage, kind }: ComparableJob): boolean => stage === 'test' && kind !== 'standard'
-
-const rosterOf = (jobs: readonly ComparableJob[]): readonly unknown[] =>
-  jobs.map(({ id, stage, kind, definition_digest, concurrent_siblings }) => [
-    id,
-    stage,
-    kind,
-    definition_digest,
-    concurrent_siblings,
-  ])
-
-const numbering = (): ((key: string) => number) => {
-  const numbers = new Map<string, number>()
-  return key => {
-    const known = numbers.get(key)
-    if (known !== undefined) return known
-    numbers.set(key, numbers.size)
-    return numbers.size - 1
-  }
-}
-
 export const sameStates = (): SameStates => {
-  const states = new Map<string, number | { readonly runs: number[]; head: string | null }>()
+  const states = new Map<string, number | { readonly runs: number[]; readonly head: string | null }>()
   const shapes: Shape[] = []
-  const baseNumber = numbering()
-  const contextNumber = numbering()
-  const shapeNumber = numbering()
-
-  const shapeOf = (evidence: Comparable): number | undefined => {
-    const units = evidence.jobs.filter(isUnit)
-    if (units.length === 0) return undefined
-    const { version, stateVersion, executionVersion, writer, configuration, setup, capture, mode, jobs } = evidence
-    const base = baseNumber(JSON.stringify([version, stateVersion, executionVersion, writer, configuration, setup]))
-    const context = contextNumber(JSON.stringify([capture, mode, rosterOf(jobs)]))
-    const number = shapeNumber(`${base} ${context} ${units.map(({ outcome }) => outcome).join(' ')}`)
-    if (number === shapes.length) shapes.push({ base, context, evidence, units })
-    return number
-  }
-
   return {
-    add: ({ head }, evidence) => {
-      const shape = shapeOf(evidence)
-      if (shape === undefined) return
-      const standing = states.get(evidence.state)
-      if (standing === undefined) states.set(evidence.state, shape)
-      else if (typeof standing === 'number') states.set(evidence.state, { runs: [standing, shape], head })
-      else standing.runs.push(shape)
+    add: ({ head }, { state, shape }) => {
+      if (shape.units.length === 0) return
+      shapes[shape.number] = shape
+      const standing = states.get(state)
+      if (standing === undefined) states.set(state, shape.number)
+      else if (typeof standing === 'number') states.set(state, { runs: [standing, shape.number], head })
+      else standing.runs.push(shape.number)
     },
     *repeated() {
       for (const [digest, standing] of states) {
         if (typeof standing === 'number') continue
-        const runs = standing.runs.flatMap(number => shapes[number] ?? [])
-        yield { digest, head: standing.head, runs }
+        const { runs, head } = standing
+        const uniform = runs.every(number => number === runs[0])
+        yield { digest, head, uniform, runs: uniform ? [] : runs.flatMap(number => shapes[number] ?? []) }
       }
     },
   }

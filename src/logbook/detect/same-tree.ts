@@ -1,9 +1,11 @@
 /** Gate fit, from validation evidence: the same state and the same job, and yet another answer (facts 12.6). */
+
 import { condition, shortDigest, versionsOf } from '../basis.ts'
+import type { Shape } from '../comparable.ts'
 import { concluded, type Detector, type Finding } from '../detector.ts'
 import { EXCLUSIONS } from '../event.ts'
 import type { Occasion } from '../population.ts'
-import { groupBy, neitherWords, type SameStates, type Shape, type State, sameStates, tallyOf } from './same-state.ts'
+import { groupBy, neitherWords, type SameStates, type State, sameStates, tallyOf } from './same-state.ts'
 
 /** One run of one job on one state. */
 interface Run {
@@ -38,16 +40,25 @@ const watch = (): {
   }
 }
 
+interface Groups {
+  /** Runs of one job on one state, at least two, where not all of them were the same. */
+  readonly groups: readonly Group[]
+  /** States on which the same execution had the same outcomes each time. */
+  readonly uniform: number
+}
+
 /** The runs of each job on each repeated state, apart by everything that `keyOf` tells apart. */
-const groupsOf = (states: SameStates, keyOf: (run: Run) => string): readonly Group[] => {
+const groupsOf = (states: SameStates, keyOf: (run: Run) => string): Groups => {
   const groups: Group[] = []
+  let uniform = 0
   for (const state of states.repeated()) {
+    if (state.uniform) uniform += 1
     const runs = state.runs.flatMap(shape => shape.units.map(job => ({ shape, job })))
     for (const [first, ...more] of groupBy(runs, keyOf).values()) {
       if (first !== undefined && more.length > 0) groups.push({ state, runs: [first, ...more] })
     }
   }
-  return groups
+  return { groups, uniform }
 }
 
 /** A finding with what orders it: how sure it is that somebody sees both answers again. */
@@ -74,18 +85,18 @@ const ranked = (found: readonly Ranked[]): readonly Finding[] => {
 const onState = ({ head }: State): string =>
   head === null ? 'one and the same state' : `one and the same state at commit ${head.slice(0, 12)}`
 
-const jobConditions = ({ shape: { evidence }, job }: Run, { digest }: State) => [
+const jobConditions = ({ shape, job }: Run, { digest }: State) => [
   condition('state', [shortDigest(digest)]),
-  condition('evidence version', [String(evidence.version)]),
-  condition('writer', [evidence.writer]),
-  condition('configuration', [shortDigest(evidence.configuration)]),
-  condition('setup', [shortDigest(evidence.setup)]),
+  condition('evidence version', [String(shape.version)]),
+  condition('writer', [shape.writer]),
+  condition('configuration', [shortDigest(shape.configuration)]),
+  condition('setup', [shortDigest(shape.setup)]),
   condition('job definition', [shortDigest(job.definition_digest)]),
 ]
 
 const contextConditions = (runs: readonly Run[]) => [
-  condition('captured', new Set(runs.map(({ shape }) => shape.evidence.capture))),
-  condition('mode', new Set(runs.map(({ shape }) => shape.evidence.mode))),
+  condition('captured', new Set(runs.map(({ shape }) => shape.capture))),
+  condition('mode', new Set(runs.map(({ shape }) => shape.mode))),
   condition(
     'beside other jobs',
     runs.map(({ job }) => (job.concurrent_siblings ? 'yes' : 'no')),
@@ -93,7 +104,7 @@ const contextConditions = (runs: readonly Run[]) => [
   condition(
     'other jobs',
     runs.map(({ shape, job }) => {
-      const others = shape.evidence.jobs.filter(({ id }) => id !== job.id)
+      const others = shape.jobs.filter(({ id }) => id !== job.id)
       return others.length === 0 ? 'none' : others.map(({ id }) => id).join(', ')
     }),
   ),
@@ -104,7 +115,7 @@ const otherDefinitions = (runs: readonly Run[]) =>
   condition(
     'definitions of other jobs',
     runs.map(({ shape, job }) =>
-      shape.evidence.jobs
+      shape.jobs
         .filter(({ id }) => id !== job.id)
         .map(({ definition_digest }) => shortDigest(definition_digest))
         .join(', '),
@@ -114,7 +125,7 @@ const otherDefinitions = (runs: readonly Run[]) =>
 const outcomes = (runs: readonly Run[]): readonly Run['job']['outcome'][] => runs.map(({ job }) => job.outcome)
 
 /** Base, context and the job itself: together exactly the group key of facts 12.6, in which the siblings are the context's other jobs. */
-const flakeKey = ({ shape, job }: Run): string => `${shape.base} ${shape.context} ${job.id}`
+const flakeKey = ({ shape, job }: Run): string => `${shape.base} ${shape.context} ${job.number}`
 
 /**
  * A job of the test stage that passed and failed on the same state under the same conditions. Nothing the project or its
@@ -140,7 +151,7 @@ export const sameTreeFlake: Detector = {
           count: tally.failed,
           denominator: runs.length,
           unit: 'runs of this job on this state',
-          versions: versionsOf([runs[0].shape.evidence.writer]),
+          versions: versionsOf([runs[0].shape.writer]),
           matched: [...jobConditions(runs[0], state), ...contextConditions(runs)],
           differing: [condition('outcome', outcomes(runs))],
           excluded,
@@ -153,9 +164,13 @@ export const sameTreeFlake: Detector = {
     return {
       observe,
       conclude: () => {
-        const groups = groupsOf(states, flakeKey)
+        const { groups, uniform } = groupsOf(states, flakeKey)
         const found = groups.flatMap(group => findingOf(group) ?? [])
-        return concluded(ranked(found), groups.length > 0, 'no job ran twice on one state with complete evidence')
+        return concluded(
+          ranked(found),
+          groups.length + uniform > 0,
+          'no job ran twice on one state with complete evidence',
+        )
       },
     }
   },
@@ -163,7 +178,7 @@ export const sameTreeFlake: Detector = {
 
 /** Tells two groups of one job on one state apart whatever order their runs came in. */
 const flakeOrder = ([{ shape, job }]: Group['runs']): string => {
-  const { capture, mode, writer, configuration, setup, jobs } = shape.evidence
+  const { capture, mode, writer, configuration, setup, jobs } = shape
   const roster = jobs.map(({ id, definition_digest, concurrent_siblings }) => [
     id,
     definition_digest,
@@ -173,8 +188,7 @@ const flakeOrder = ([{ shape, job }]: Group['runs']): string => {
 }
 
 /** The job itself and everything but its context. */
-const jobKey = ({ shape, job }: Run): string =>
-  JSON.stringify([shape.base, job.id, job.stage, job.kind, job.definition_digest])
+const jobKey = ({ shape, job }: Run): string => `${shape.base} ${job.number}`
 
 /**
  * A job that always passes in one context and always fails in another one, on the same state: standalone or in the whole gate,
@@ -194,7 +208,7 @@ export const executionContextDivergence: Detector = {
       return passed > 0 ? 'green' : undefined
     }
     const judge = ({ state, runs }: Group): Ranked | 'quiet' | undefined => {
-      const contexts = groupBy(runs, ({ shape, job }) => `${shape.context} ${job.id}`)
+      const contexts = groupBy(runs, ({ shape }) => String(shape.context))
       const answers = [...contexts.values()].map(answer).filter(one => one !== undefined)
       if (answers.length < 2) return undefined
       if (answers.includes('mixed') || new Set(answers).size < 2) return 'quiet'
@@ -210,7 +224,7 @@ export const executionContextDivergence: Detector = {
           count: tally.failed,
           denominator: runs.length,
           unit: 'runs of this job on this state',
-          versions: versionsOf([runs[0].shape.evidence.writer]),
+          versions: versionsOf([runs[0].shape.writer]),
           matched: [
             ...jobConditions(runs[0], state),
             ...contextConditions(runs).filter(({ values }) => values.length === 1),
@@ -227,7 +241,7 @@ export const executionContextDivergence: Detector = {
       observe,
       conclude: () => {
         const judged = groupsOf(states, jobKey)
-          .map(judge)
+          .groups.map(judge)
           .filter(one => one !== undefined)
         const found = judged.flatMap(one => (one === 'quiet' ? [] : [one]))
         return concluded(ranked(found), judged.length > 0, 'no job answered in two contexts on one state')

@@ -10,8 +10,8 @@ import {
   durationWords,
   gateVerdict,
   halves,
-  keepNewest,
   median,
+  newest,
   percentWords,
   rounded,
   seriesOf,
@@ -43,7 +43,7 @@ export const durationCreep: Detector = {
   counts: 'green runs of the whole gate',
   question: 'does the gate get slower?',
   start: () => {
-    const runs: GreenRun[] = []
+    const window = newest<GreenRun>(TRAJECTORY_WINDOW_COUNT)
     const excluded: Record<string, number> = {}
     const exclude = (reason: string): void => {
       excluded[reason] = (excluded[reason] ?? 0) + 1
@@ -55,10 +55,10 @@ export const durationCreep: Detector = {
         if (reusedEvidence(event)) return exclude('reused-evidence')
         if (event.change === undefined) return exclude('size-unknown')
         const { at, duration_ms, waited_ms = 0, epoch, writer, change } = event
-        const run = { at, ms: Math.max(0, duration_ms - waited_ms), files: change.files, epoch, writer }
-        keepNewest(runs, run, TRAJECTORY_WINDOW_COUNT)
+        window.add({ at, ms: Math.max(0, duration_ms - waited_ms), files: change.files, epoch, writer })
       },
       conclude: () => {
+        const runs = window.values()
         const judged = runs.length >= durationCreep.threshold
         const needs = `${runs.length} of 8 green runs of the whole gate`
         const [earlier, later] = halves(runs)
@@ -122,32 +122,42 @@ export const standardTrajectory: Detector = {
   counts: 'readings of one standard',
   question: 'which standard drifts to its limit?',
   start: () => {
-    const standards = new Map<string, Reading[]>()
+    const windows = new Map<string, ReturnType<typeof newest<Reading>>>()
+    const last = new Map<string, Reading>()
     let unreadable = 0
     const add = ({ name, reading, limit, direction }: StandardRecord, event: VerbEvent): void => {
       if (reading === undefined) {
         unreadable += 1
         return
       }
-      const readings = standards.get(name) ?? []
-      standards.set(name, readings)
       const { at, head, branch, writer } = event
-      const last = readings.at(-1)
-      if (last !== undefined && head !== null && last.head === head && last.value === reading && last.limit === limit)
+      const before = last.get(name)
+      if (
+        before !== undefined &&
+        head !== null &&
+        before.head === head &&
+        before.value === reading &&
+        before.limit === limit
+      )
         return
-      keepNewest(readings, { at, value: reading, limit, direction, head, branch, writer }, TRAJECTORY_WINDOW_COUNT)
+      const one = { at, value: reading, limit, direction, head, branch, writer }
+      const readings = windows.get(name) ?? newest<Reading>(TRAJECTORY_WINDOW_COUNT)
+      readings.add(one)
+      windows.set(name, readings)
+      last.set(name, one)
     }
     return {
       observe: ({ event }) => {
         for (const record of event.standards ?? []) add(record, event)
       },
       conclude: () => {
+        const standards = new Map([...windows].map(([name, window]) => [name, window.values()]))
         const most = Math.max(0, ...[...standards.values()].map(({ length }) => length))
         const judged = [...standards].filter(([, readings]) => readings.length >= standardTrajectory.threshold)
         const found = judged.flatMap(([name, readings]): readonly Finding[] => {
-          const newest = readings.at(-1)
-          if (newest === undefined) return []
-          const { direction, limit } = newest
+          const today = readings.at(-1)
+          if (today === undefined) return []
+          const { direction, limit } = today
           const [before, after] = halves(readings).map(half => median(half.map(({ value }) => value)))
           if (before === undefined || after === undefined) return []
           const room = (value: number): number => (direction === 'up' ? value - limit : limit - value)
