@@ -203,3 +203,19 @@ export const LANDING_WAIT_MINIMUM_MS = 4 * 3_600_000
 export const LANDING_WAIT_SHARE = 0.5
 /** Generations of one delivery; more are no delivery that a person follows. */
 export const DELIVERY_GENERATION_LIMIT_COUNT = 10_000
+/** Largest body of an observed endpoint, and redirects that are followed, where `[delivery.endpoints]` does not say (facts 15). */
+export const ENDPOINT_BODY_DEFAULT_BYTES = 1024 * 1024
+export const ENDPOINT_REDIRECT_DEFAULT_COUNT = 3
+/** How long a cancelled request may take to end by itself before its socket is destroyed (facts 15, cancellation). */
+export const ENDPOINT_TERMINATION_GRACE_MS = 500
+/** Longest text, and longest time, for which a regular expression of a condition is tried. */
+export const CONDITION_MATCH_LIMIT_BYTES = 4 * 1024
+export const CONDITION_MATCH_LIMIT_MS = 250
+/** How far in the future a time may lie that has to be fresh: two clocks are never quite the same. */
+export const CONDITION_CLOCK_LIMIT_MS = 60_000
+/** Longest piece of an answer that a reason quotes. */
+export const CONDITION_QUOTE_LIMIT_CHARACTERS = 80
+/** Largest file that is read as the record of a delivery. */
+export const DELIVERY_RECORD_LIMIT_BYTES = 1024 * 1024
+/** How often a delivery that moves while it is read is read again. */
+export const DELIVERY_ATTEMPT_LIMIT_COUNT = 5

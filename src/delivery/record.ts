@@ -45,6 +45,11 @@ export interface DeliveryRecord {
   /** How what this record lets happen is taken back. */
   readonly rollback: string
   readonly next: Next
+  /**
+   * The other side of a decision between two that went on from one generation: `recordId` and generation of its newest record.
+   * `previous` is the side that was kept.
+   */
+  readonly resolves?: { readonly record: string; readonly generation: number }
   /** Why a move was made that no stage makes. */
   readonly reason?: string
   /** Whose word a human acceptance rests on. */

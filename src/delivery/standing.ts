@@ -43,6 +43,8 @@ export type Deed =
   /** Another source commit or corpus revision. */
   | { readonly kind: 'source' }
   | { readonly kind: 'promotion' }
+  /** A decision for this side and against another one, which moves nothing on this side. */
+  | { readonly kind: 'decision' }
   | { readonly kind: 'move'; readonly to: State; readonly invalidatesFrom: CheckpointId | undefined }
 
 /** A rule that a record breaks: what it was, and what would be legal instead. */
@@ -119,8 +121,9 @@ export const deedOf = (standing: Standing | undefined, record: DeliveryRecord): 
       return { problem: 'the first generation is 1 and follows nothing' }
     if (record.checkpoint !== null || record.state !== 'DISCOVERED')
       return { problem: 'a delivery starts as DISCOVERED' }
-    return { kind: 'start' }
+    return record.resolves ? { problem: 'the first generation decides nothing' } : { kind: 'start' }
   }
+  if (record.resolves) return decisionDeed(standing, record, record.resolves.generation)
   if (record.generation !== standing.generation + 1) {
     return { problem: `generation ${record.generation} does not follow generation ${standing.generation}` }
   }
@@ -132,6 +135,21 @@ export const deedOf = (standing: Standing | undefined, record: DeliveryRecord): 
 
 const corpus = (revision: string | undefined): { readonly corpusRevision?: string } =>
   revision === undefined ? {} : { corpusRevision: revision }
+
+/** Its number is above both sides, so that nobody who looked at either can take it for what they saw. */
+const decisionDeed = (standing: Standing, record: DeliveryRecord, other: number): Deed | Illegal => {
+  const generation = Math.max(standing.generation, other) + 1
+  if (record.generation !== generation) {
+    return { problem: `a decision between generations ${standing.generation} and ${other} is generation ${generation}` }
+  }
+  const moved =
+    record.checkpoint !== null ||
+    record.state !== standing.state ||
+    !sameSource(record, { sourceCommit: standing.sourceCommit, ...corpus(standing.corpusRevision) }) ||
+    record.blockers.join('\0') !== standing.blockers.join('\0')
+  if (moved) return { problem: 'a decision between two sides leaves the one that it keeps as it is' }
+  return record.reason === undefined ? { problem: 'a decision between two sides needs a reason' } : { kind: 'decision' }
+}
 
 const sourceDeed = (standing: Standing, record: DeliveryRecord): Deed | Illegal => {
   const now = sourceWords({ sourceCommit: standing.sourceCommit, ...corpus(standing.corpusRevision) })
@@ -223,6 +241,7 @@ const lossOf = (record: DeliveryRecord, deed: Deed): readonly [first: Checkpoint
   switch (deed.kind) {
     case 'start':
     case 'promotion':
+    case 'decision':
       return [undefined, '']
     case 'source':
       return [FIRST_BOUND, `the source changed to ${sourceWords(record)}`]

@@ -27,6 +27,16 @@ export {
 /** Multi-valued, local: one value for each remote whose mapping we added and may take away again. */
 export const MARKER_KEY = 'discern.proofNotesFetchRemote'
 
+/** One fetch line of ours that may stand in each remote, and the key that says where we put it. */
+export interface FetchLine {
+  readonly marker: string
+  readonly mapping: (remote: string) => string
+  /** Whether it may stand beside what the remote has. */
+  readonly fits: (entries: readonly ConfigEntry[], remote: string) => boolean
+}
+
+const NOTES_LINE: FetchLine = { marker: MARKER_KEY, mapping: canonicalMapping, fits: mayCarryMapping }
+
 export interface MappingResult {
   readonly mode: 'local' | 'fetch'
   /** `wired`: something was changed in mode `fetch`. `no_remote`: there is no remote that our mapping could stand with. */
@@ -42,6 +52,8 @@ export interface MappingResult {
 /** What the configuration says of one remote. Counts are those of the repository's own file, which is all that we edit. */
 interface State {
   readonly remote: string
+  readonly marker: string
+  readonly mapping: string
   readonly exists: boolean
   readonly eligible: boolean
   readonly markers: number
@@ -50,20 +62,22 @@ interface State {
   readonly mapped: boolean
 }
 
-const readStates = (repository: Repository, entries: readonly ConfigEntry[]): readonly State[] => {
+const readStates = (repository: Repository, entries: readonly ConfigEntry[], line: FetchLine): readonly State[] => {
   // An included file and a worktree's own are read by git, but not edited by `git config --local`.
   const own = entries.filter(entry => entry.origin === `file:${join(repository.commonDir, 'config')}`)
-  const marked = configValues(own, MARKER_KEY.toLowerCase())
+  const marked = configValues(own, line.marker.toLowerCase())
   const existing = remoteNames(entries)
   return [...new Set([...existing, ...marked])].sort().map(remote => {
     const key = `remote.${remote}.fetch`
-    const mapping = canonicalMapping(remote)
+    const mapping = line.mapping(remote)
     return {
       remote,
+      marker: line.marker,
+      mapping,
       exists: existing.includes(remote),
-      eligible: mayCarryMapping(entries, remote),
+      eligible: line.fits(entries, remote),
       markers: marked.filter(name => name === remote).length,
-      mappings: configValues(own, key).filter(line => line === mapping).length,
+      mappings: configValues(own, key).filter(value => value === mapping).length,
       mapped: configValues(entries, key).includes(mapping),
     }
   })
@@ -88,28 +102,28 @@ const editsOf = (place: Place, dryRun: boolean): Edits => {
   }
 }
 
-const unwire = async (edits: Edits, { remote, mappings }: State): Promise<Change> => {
-  if (mappings > 0) await edits.remove(`remote.${remote}.fetch`, canonicalMapping(remote))
-  await edits.remove(MARKER_KEY, remote)
+const unwire = async (edits: Edits, { remote, marker, mapping, mappings }: State): Promise<Change> => {
+  if (mappings > 0) await edits.remove(`remote.${remote}.fetch`, mapping)
+  await edits.remove(marker, remote)
   return 'removed'
 }
 
-const wire = async (edits: Edits, { remote, markers, mappings, mapped }: State): Promise<Change> => {
+const wire = async (edits: Edits, state: State): Promise<Change> => {
+  const { remote, marker, mapping, markers, mappings, mapped } = state
   const key = `remote.${remote}.fetch`
-  const mapping = canonicalMapping(remote)
   if (markers === 0) {
     if (mapped) return undefined
-    await edits.add(MARKER_KEY, remote)
+    await edits.add(marker, remote)
     try {
       await edits.add(key, mapping)
     } catch (error) {
       // A marker without its mapping would one day let us remove a line that is not ours.
-      await edits.remove(MARKER_KEY, remote)
+      await edits.remove(marker, remote)
       throw error
     }
     return 'added'
   }
-  if (markers > 1) await edits.merge(MARKER_KEY, remote)
+  if (markers > 1) await edits.merge(marker, remote)
   if (!mapped) await edits.add(key, mapping)
   else if (mappings > 1) await edits.merge(key, mapping)
   return mapped ? (markers > 1 || mappings > 1 ? 'reduced' : undefined) : 'added'
@@ -120,13 +134,17 @@ const wire = async (edits: Edits, { remote, markers, mappings, mapped }: State):
  * leave a mapping alone in mode `local`, or each switch to a branch with another `discern.toml` would rewrite the
  * configuration. A remote that can no longer carry the mapping loses it at once, since alone it would change what a fetch
  * brings. The configuration file stays as it is, byte by byte, when nothing is to be changed; no push setting and no line of
- * the user's is ever touched. A dry run answers the same and edits nothing. One git process for each value that is changed; never throws.
+ * the user's is ever touched. A dry run answers the same and edits nothing. `line` is that of Proof notes unless said. One git process for each value that is changed; never throws.
  */
 export const reconcileMapping = async (
   repository: Repository,
   entries: readonly ConfigEntry[],
   mode: 'local' | 'fetch',
-  { removeWhenLocal, dryRun = false }: { readonly removeWhenLocal: boolean; readonly dryRun?: boolean },
+  {
+    removeWhenLocal,
+    dryRun = false,
+    line = NOTES_LINE,
+  }: { readonly removeWhenLocal: boolean; readonly dryRun?: boolean; readonly line?: FetchLine },
 ): Promise<MappingResult> => {
   const edits = editsOf(repository, dryRun)
   const remotes: string[] = []
@@ -134,7 +152,7 @@ export const reconcileMapping = async (
   const removed: string[] = []
   const errors: { remote: string; reason: string }[] = []
   let reduced = false
-  for (const state of readStates(repository, entries)) {
+  for (const state of readStates(repository, entries, line)) {
     const { remote, eligible, exists, markers, mapped } = state
     const orphaned = markers > 0 && (!exists || !eligible)
     try {
