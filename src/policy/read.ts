@@ -9,6 +9,7 @@ import { sha256Json } from '../store/digest.ts'
 import { readRegularFile } from '../store/file.ts'
 import { violations } from '../store/schema.ts'
 import type { Configuration } from './definition.ts'
+import { findDeliveryProblem } from './delivery-problem.ts'
 import { findForeign } from './foreign.ts'
 import { findNeedsProblem } from './jobs.ts'
 import { type ConfigDocument, normalise, type Order, RENAMED } from './normalise.ts'
@@ -51,7 +52,8 @@ export const parseConfiguration = async (
     findLongLiteral(document) ??
     findBadPattern(document, configuration.references) ??
     findNeedsProblem(configuration) ??
-    findStandardsProblem(configuration, absentJobs(document, configuration))
+    findStandardsProblem(configuration, absentJobs(document, configuration)) ??
+    findDeliveryProblem(configuration)
   return problem ? refuse(problem) : configuration
 }
 

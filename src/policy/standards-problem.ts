@@ -118,7 +118,7 @@ const perProblem = (
 }
 
 /** RFC 6901: empty, or parts that each begin with `/`, where `~` stands only before 0 or 1. */
-const isPointer = (text: string): boolean => /^(?:\/(?:[^~/]|~[01])*)*$/.test(text)
+export const isPointer = (text: string): boolean => /^(?:\/(?:[^~/]|~[01])*)*$/.test(text)
 
 const isInner = (path: string): boolean =>
   path !== '' && !path.startsWith('/') && !path.split('/').some(name => name === '..')

@@ -106,8 +106,8 @@ direction = "up"
 limit = 80.5
 producer = "lint"
 per = { files = ["src/**"] }
-[delivery.anything]
-goes = 2026-01-01
+[delivery]
+repository = "example.com/demo"
 `
   const recipe = { inputs: undefined, needs: [], artifacts: [], environment: [], toolchain: [], provides: [] }
   for (const variant of [text, `\uFEFF${text.replaceAll('\n', '\r\n')}`]) {
@@ -142,7 +142,7 @@ goes = 2026-01-01
     ])
     assert.equal((read.checkpoints['scary'] as Record<string, unknown>)['when'], 'ask')
     assert.equal((read.standards['coverage'] as Record<string, unknown>)['limit'], 80.5)
-    assert.deepEqual(Object.keys(read.delivery), ['anything'])
+    assert.deepEqual({ ...read.delivery }, { repository: 'example.com/demo' })
     assert.deepEqual([read.foreignTables, read.renamedKeys], [[], []])
     assert.throws(() => (read.jobs as unknown[]).push(1), TypeError, 'a configuration is frozen')
   }

@@ -1,0 +1,1 @@
+import './cases/observe-settings.ts'
