@@ -158,6 +158,20 @@ describe('the cost of a capture', () => {
     }
   })
 
+  it('lets go of pipes that a process of a session of its own still holds', { skip: noProc }, async t => {
+    const s = scratch(t)
+    s.init('r')
+    const odd = oddDuration(t)
+    const pipes = (): number => process.getActiveResourcesInfo().filter(name => name === 'PipeWrap').length
+    const before = pipes()
+    const env = otherGit(s, '*--others*', `setsid sleep ${odd} & exit 0`)
+    const { took, incomplete } = await timed(s, 'r', { env, limits: { ms: 400 } })
+    assert.deepEqual(incomplete, ['budget/time-limit'])
+    assert.ok(took < 2_500, `${took}`)
+    assert.ok(running(odd).length > 0, 'it holds them still')
+    await until(() => pipes() <= before, 'nothing here waits for it')
+  })
+
   it('ends a git that prints without end at the bytes, long before the deadline', { skip: noProc }, async t => {
     const s = scratch(t)
     s.init('r')

@@ -168,7 +168,7 @@ const SAME: readonly (readonly [what: string, one: string, other: string])[] = [
   [
     'a monitor that says nothing changed',
     'echo 2 >f',
-    `printf '#!/bin/sh\\nprintf 1\\\\\\\\0\\n' >.git/mon; chmod +x .git/mon; git config core.fsmonitor .git/mon; git update-index --fsmonitor; git status >/dev/null; echo 2 >f`,
+    `printf '#!/bin/sh\\nprintf 1\\\\\\\\0\\n' >.git/mon; chmod +x .git/mon; git config core.fsmonitor .git/mon; touch -d '2001-01-01' f; git update-index --fsmonitor; git status >/dev/null; git status >/dev/null; echo 2 >f; test -z "$(git status --porcelain)"`,
   ],
   [
     'settings of status, diff and colour',
@@ -226,7 +226,6 @@ describe('a captured state', { concurrency: 2 }, () => {
       assert.deepEqual(differing(left, right), [], what)
       assert.equal(left.digest, right.digest, what)
     }
-    assert.deepEqual(differing(states('echo 2 >f'), states('')), ['tracked'], 'a monitor would have hidden this')
   })
 
   it('is the same in every worktree, and under another key has nothing in common', async t => {
