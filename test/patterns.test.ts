@@ -1,1 +1,5 @@
+import './cases/patterns-population.ts'
 import './cases/patterns-flake.ts'
+import './cases/patterns-detectors.ts'
+import './cases/patterns-verb.ts'
+import './cases/patterns-economics.ts'

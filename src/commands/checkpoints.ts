@@ -6,19 +6,35 @@ import type { Context } from '../context.ts'
 import { throwIfInterrupted } from '../errors.ts'
 import { isAncestor, isShallow } from '../git/refs.ts'
 import { gitLine } from '../git/run.ts'
+import type { Economics } from '../logbook/economics.ts'
 import type { Advisory, Result } from '../result.ts'
 import type { Call } from './call.ts'
 import { checkpointsData, lookAtCheckpoints, tryGoverning } from './owed.ts'
 import { type Opening, openSituation, type Situation } from './situation.ts'
 
 export const run = async (context: Context, _call: Call): Promise<Result> => {
-  const { looked } = await lookNow(context)
+  const { situation, looked } = await lookNow(context)
   return {
     ok: true,
     verb: 'checkpoints',
-    data: looked ? checkpointsData(looked.policy, looked.owed) : { checkpoints: [], ungoverned: [], drops: [] },
+    data: looked
+      ? { ...checkpointsData(looked.policy, looked.owed), ...(await lately(situation, looked)) }
+      : { checkpoints: [], ungoverned: [], drops: [] },
     advisories: [...(looked ? lagAdvisory(looked) : []), ...(looked ? dropAdvisories(looked.owed) : [])],
   }
+}
+
+/** What the Logbook says of the checkpoints that govern; nothing where there is none, or it does not name them. */
+const lately = async (
+  { worktree, trunk }: Situation,
+  { owed }: Looked,
+): Promise<{ readonly economics?: Economics }> => {
+  const governing = new Set(owed.checkpoints.map(({ definition }) => definition.id))
+  if (governing.size === 0) return {}
+  const { newestEconomics } = await import('../logbook/economics.ts')
+  const economics = await newestEconomics(worktree, trunk.name)
+  const checkpoints = economics?.checkpoints.filter(({ id }) => governing.has(id)) ?? []
+  return economics && checkpoints.length > 0 ? { economics: { ...economics, checkpoints } } : {}
 }
 
 export interface Looked {

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import type { TestContext } from 'node:test'
 import { bundle, project } from '../support/project.ts'
-import { Scratch } from '../support/scratch.ts'
+import { type Loose, Scratch } from '../support/scratch.ts'
 import { writeLogbook } from './logbook.ts'
 import { compare, type Row } from './measure.ts'
 import type { Count } from './verbs.ts'
@@ -29,9 +29,23 @@ const told = (file: string): readonly [kilobytes: number, ms: number] =>
   JSON.parse(readFileSync(file, 'utf8')) as [number, number]
 
 /** Makes a Node write into `file`, when it ends, what `told` reads. */
-export const telling = (s: Scratch, file: string): readonly string[] => {
+const telling = (s: Scratch, file: string): readonly string[] => {
   const text = `process.on('exit', () => require('node:fs').writeFileSync(${JSON.stringify(file)}, JSON.stringify([process.resourceUsage().maxRSS, performance.now()])))\n`
   return ['--require', s.write('telling.cjs', text)]
+}
+
+/** One look of the built program through a Logbook that `prepare` writes: what it answered and took. */
+export const remembered = (
+  s: Scratch,
+  cwd: string,
+  prepare: () => void,
+): { readonly megabytes: number; readonly ms: number; readonly data: Loose } => {
+  prepare()
+  const [command, script] = bundle
+  const run = s.exec(cwd, command, [...telling(s, s.path('told')), script, 'patterns', '--json'])
+  if (run.exit !== 0) throw new Error(`patterns: ${run.err}${run.out}`)
+  const [kilobytes, ms] = told(s.path('told'))
+  return { megabytes: Math.ceil(kilobytes / 1024), ms: Math.round(ms), data: JSON.parse(run.out).data }
 }
 
 export const patternsRows = async (

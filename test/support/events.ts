@@ -113,20 +113,22 @@ export const step = (label: string, fields: Partial<StepRecord> = {}): StepRecor
   ...fields,
 })
 
+interface LookOptions {
+  /** What governs; `undefined` where it cannot be read. */
+  readonly checkpoints?: readonly string[] | undefined
+  readonly all?: boolean
+  /** Whether the lines are held to their contract. */
+  readonly checked?: boolean
+}
+
 export interface Looked {
   readonly reports: Readonly<Record<string, DetectorReport>>
   readonly population: Population
 }
 
 /** What every detector says to these events, with all findings, as they would be read from a Logbook. Every line keeps its contract. */
-export const lookAt = async (
-  events: readonly LogbookEvent[],
-  {
-    checkpoints = [],
-    all = true,
-    checked = true,
-  }: { checkpoints?: readonly string[] | undefined; all?: boolean; checked?: boolean } = {},
-): Promise<Looked> => {
+export const lookAt = async (events: readonly LogbookEvent[], options: LookOptions = {}): Promise<Looked> => {
+  const { checkpoints, all, checked } = { checkpoints: [], all: true, checked: true, ...options }
   if (checked) for (const one of events) assert.deepEqual(violations('discern-logbook', one), [], JSON.stringify(one))
   const { population, detection } = await look({
     read: async visit => {
@@ -143,7 +145,7 @@ export const lookAt = async (
 export const reportOf = async (
   name: string,
   events: readonly LogbookEvent[],
-  options: Parameters<typeof lookAt>[1] = {},
+  options: LookOptions = {},
 ): Promise<DetectorReport> => {
   const report = (await lookAt(events, options)).reports[name]
   assert.ok(report, `no detector ${name}`)

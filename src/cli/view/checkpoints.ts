@@ -1,4 +1,5 @@
 /** What a person reads of `checkpoints`: what is owed in full, the rest one line each. */
+import { durationWords } from '../../logbook/basis.ts'
 import type { Result } from '../../result.ts'
 import type { Block } from '../render.ts'
 import { type CheckpointView, OBLIGATION_WORDS, questionBlocks } from './owed.ts'
@@ -8,6 +9,17 @@ interface CheckpointsData {
   readonly checkpoints: readonly CheckpointView[]
   readonly ungoverned: readonly { readonly id: string }[]
   readonly drops: readonly unknown[]
+  readonly economics?: {
+    readonly events: number
+    readonly checkpoints: readonly {
+      readonly id: string
+      readonly fired: number
+      readonly met: number
+      readonly unmet: number
+      readonly varied: number
+      readonly median_answer_ms?: number
+    }[]
+  }
 }
 
 const OWED = ['awaiting_declaration', 'reopened', 'will_open']
@@ -27,6 +39,21 @@ const why = ({ obligation, preview, mode, fired, open_question }: CheckpointView
   const rationale = open_question?.declaration?.why
   return `${OBLIGATION_WORDS[obligation] ?? obligation}${rationale ? `: ${rationale}` : ''}`
 }
+
+/** What each checkpoint cost and brought lately, as the Logbook tells. */
+const lately = ({ economics }: CheckpointsData): readonly Block[] =>
+  economics === undefined
+    ? []
+    : [
+        { kind: 'heading', text: `in the newest ${economics.events} events of the Logbook` },
+        {
+          kind: 'rows',
+          rows: economics.checkpoints.map(({ id, fired, met, unmet, varied, median_answer_ms: ms }) => [
+            id,
+            `fired in ${fired} ${fired === 1 ? 'effort' : 'efforts'}, declared met ${met}, unmet ${unmet}, landed under a variance ${varied}${ms === undefined ? '' : `, answered in ${durationWords(ms)}`}`,
+          ]),
+        },
+      ]
 
 export const view = (result: Result): readonly Block[] => {
   if (!result.data) return []
@@ -50,5 +77,6 @@ export const view = (result: Result): readonly Block[] => {
     ...(ungoverned.length > 0
       ? [{ kind: 'line', text: `history, no longer asked: ${ungoverned.map(({ id }) => id).join(', ')}` } as const]
       : []),
+    ...lately(data),
   ]
 }
