@@ -1,6 +1,6 @@
 /** `git discern logbook`: what a person and a program read of it, from anywhere in the repository, and what it asks before it acts. */
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import type { LogbookEvent } from '../../src/logbook/event.ts'
@@ -388,6 +388,24 @@ describe('git discern logbook seal and reset', () => {
       'Delete the Logbook?',
       'Delete the Logbook?',
     ])
+  })
+
+  it('refuse when a verb begins while the question waits for its answer', async t => {
+    const s = scratch(t)
+    const { folder } = repositoryWithBook(s)
+    for (const action of ['seal', 'reset']) {
+      const begun = `${beginLine(action, '2026-01-01T23:59:00.000Z')}\n`
+      const run = await s.discern('r', ['logbook', action, '--json'], {
+        confirm: async () => {
+          writeFileSync(join(folder, '2026-01.jsonl'), begun)
+          return true
+        },
+      })
+      assert.equal(run.result.error, 'logbook_in_use', action)
+      assert.equal(s.read(join(folder, '2026-01.jsonl')), begun)
+      assert.equal(readdirSync(folder).length, 3)
+      rmSync(join(folder, '2026-01.jsonl'))
+    }
   })
 
   it('speak plainly of what was done, planned, or not there', async t => {
