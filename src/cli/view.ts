@@ -11,6 +11,7 @@ type View = (result: Result, told: boolean) => readonly Block[]
 const views: Readonly<Record<string, () => Promise<{ readonly view: View }>>> = {
   accept: () => import('./view/accept.ts'),
   checkpoints: () => import('./view/checkpoints.ts'),
+  delivery: () => import('./view/delivery.ts'),
   doctor: () => import('./view/doctor.ts'),
   done: () => import('./view/done.ts'),
   evaluate: () => import('./view/evaluate.ts'),

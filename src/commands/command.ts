@@ -271,6 +271,53 @@ export const commands: readonly Command[] = [
     load: () => import('./standards.ts'),
   },
   {
+    name: 'delivery',
+    group: 'work',
+    readOnly: false,
+    summary: 'follow one release from its scope to production, CP0 to CP7',
+    description:
+      'Keeps each stage of a release as an immutable record with its exit evidence, one generation after the other on refs/discern/delivery/<name>. status says what counts, what is missing and what a changed source took away; record writes the evidence of a stage, whose parts are named when one is missing; source takes another commit, after which CP2 and everything later no longer count; move goes to BLOCKED, REJECTED, ROLLED_BACK or back; promote releases, and only at the generation and for the commit that were looked at. observe asks the live endpoints that the trunk names and writes a CP7 record when every condition is true: the only command here that uses the network. verify checks such a file. resolve decides between two clones that went on from one generation.',
+    operands:
+      '[status] | start <name> | record <CPn> [<name>] | source <commit> [<name>] | move <state> [<name>] | promote [<name>] | observe [<name>] | verify <file> | resolve <name>',
+    arity: [0, 3],
+    flags: [
+      { name: 'commit', value: 'commit', summary: 'with start, record, promote, verify: the source commit' },
+      { name: 'corpus', value: 'revision', summary: 'the revision of the corpus that goes with the source' },
+      {
+        name: 'evidence',
+        value: 'part=value',
+        repeatable: true,
+        summary:
+          'one part of the exit evidence: sha256:<hex>, https://…#sha256:<hex>, file:<path>, git:<object>, gate:<job>, or a sentence',
+      },
+      { name: 'gate', value: 'id', repeatable: true, summary: 'with record: a gate that was green elsewhere' },
+      { name: 'artifact', value: 'path', repeatable: true, summary: 'with record CP5: a file whose digest is sealed' },
+      { name: 'rollback', value: 'how', summary: 'how it is taken back' },
+      { name: 'reason', value: 'reason', summary: 'with move and source: why' },
+      { name: 'blocker', value: 'what', repeatable: true, summary: 'with move BLOCKED: what is in the way' },
+      { name: 'generation', value: 'n', summary: 'only when the delivery is still at this generation' },
+      { name: 'file', value: 'path', summary: 'with record: a record that was made elsewhere' },
+      { name: 'confirmed', summary: 'with record CP6: the accountable owner said yes in this conversation' },
+      { name: 'run', value: 'id', summary: 'the run of the automated build' },
+      { name: 'attempt', value: 'n', summary: 'the attempt of that run' },
+      { name: 'output', value: 'directory', summary: 'with observe: where the record is written' },
+      { name: 'repository', value: 'identity', summary: 'with verify: the repository that is expected' },
+      { name: 'keep', value: 'side', summary: 'with resolve: local, or the remote whose side counts' },
+      { name: 'all', summary: 'with status: every generation' },
+    ],
+    examples: [
+      'git discern delivery start 2026.4',
+      'git discern delivery record CP0 --evidence owner="Ada Lovelace" --evidence authority="release manager" --evidence scope=file:docs/scope.md --evidence rollback-boundary="the last tag" --rollback "nothing is out yet"',
+      'git discern delivery record CP3 --evidence lint=gate:lint --evidence tests=gate:test',
+      'git discern delivery promote --generation 9 --commit v1.2.0',
+      'git discern delivery observe --run 4711 --attempt 1',
+      'git discern delivery verify release-checkpoint-4711-1.json --commit v1.2.0',
+    ],
+    records: ({ operands: [action] }) =>
+      ['start', 'record', 'source', 'move', 'promote', 'resolve'].includes(action ?? ''),
+    load: () => import('./delivery.ts'),
+  },
+  {
     name: 'checkpoints',
     group: 'inspect',
     readOnly: true,
