@@ -66,7 +66,7 @@ describe('the structure of src/', () => {
     ['reads the clock', /\bnew Date\(\)|Date\.now\(\)/, ['cli/main.ts']],
     ['writes to the console', /\bconsole\./, []],
     ['compiles schemas', /'ajv/, []],
-    ['opens the network', /'node:(net|http|https|tls|dns)'|\bfetch\(/, ['delivery/observe.ts']],
+    ['opens the network', /'node:(net|http|https|tls|dns)'|\bfetch\(/, ['delivery/endpoint.ts']],
   ]
   for (const [what, pattern, allowed] of single) {
     it(`has one place that ${what}`, () => {
