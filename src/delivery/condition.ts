@@ -12,13 +12,14 @@ import {
 } from '../limits.ts'
 import { replaceValues, type ValueName } from '../policy/delivery.ts'
 import type { Fetched } from './endpoint.ts'
-import type { Condition, Test } from './settings.ts'
+import type { Condition, Role, Test } from './settings.ts'
 
 export type Truth = 'True' | 'False' | 'Unknown'
 
 export interface Verdict {
-  readonly condition: string
-  readonly verdict: Truth
+  readonly endpoint: Role
+  readonly name: string
+  readonly value: Truth
   /** One harmless line. */
   readonly reason: string
 }
@@ -44,7 +45,8 @@ const found = (value: unknown): string => {
 
 /** Never throws for anything that is in an answer. */
 export const evaluateCondition = (condition: Condition, fetched: Fetched, values: Values, now: Date): Verdict => {
-  const verdict = (truth: Truth, reason: string): Verdict => ({ condition: condition.id, verdict: truth, reason })
+  const { role: endpoint, name } = condition
+  const verdict = (value: Truth, reason: string): Verdict => ({ endpoint, name, value, reason })
   if ('unavailable' in fetched) return verdict('Unknown', fetched.unavailable)
   try {
     const { holds, reason } = judge(condition.test, fetched.known, values, now)

@@ -53,8 +53,7 @@ export const observeEndpoints = async (input: ObserveInput): Promise<Observation
   return {
     endpoints,
     verdicts,
-    complete:
-      missingRoles(settings).length === 0 && !signal.aborted && verdicts.every(({ verdict }) => verdict === 'True'),
+    complete: missingRoles(settings).length === 0 && !signal.aborted && verdicts.every(({ value }) => value === 'True'),
   }
 }
 

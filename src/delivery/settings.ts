@@ -25,9 +25,9 @@ export type Test =
   | { readonly kind: 'fresh'; readonly pointer: string; readonly seconds: number }
 
 export interface Condition {
-  /** `<role>: <name>`, different for every condition of a configuration. */
-  readonly id: string
   readonly role: Role
+  /** Different for every condition of an endpoint. */
+  readonly name: string
   readonly test: Test
 }
 
@@ -76,8 +76,8 @@ const endpointOf = (role: Role, table: EndpointTable): Endpoint => ({
   maxBytes: table.max_bytes ?? ENDPOINT_BODY_DEFAULT_BYTES,
   maxRedirects: table.max_redirects ?? ENDPOINT_REDIRECT_DEFAULT_COUNT,
   conditions: withStatus(table.conditions).map(condition => ({
-    id: `${role}: ${conditionName(condition)}`,
     role,
+    name: conditionName(condition),
     test: testOf(condition),
   })),
 })

@@ -144,7 +144,8 @@ export const isInside = async (path: string, folder: string): Promise<boolean> =
   return inner === outer || inner.startsWith(outer.endsWith('/') ? outer : `${outer}/`)
 }
 
-const resolveExisting = async (path: string): Promise<string> => {
+/** An absolute path with the symbolic links of its existing part resolved. */
+export const resolveExisting = async (path: string): Promise<string> => {
   if (!isAbsolute(path)) throw new Error(`${path} is not absolute`)
   try {
     return await realpath(path)

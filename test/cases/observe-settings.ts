@@ -93,11 +93,11 @@ conditions = [{ sha256 = "${'AB'.repeat(32)}" }, { status = 203 }, { pointer = "
           maxBytes: 1_048_576,
           maxRedirects: 3,
           conditions: [
-            { id: 'locator: sha256', role: 'locator', test: { kind: 'sha256', sha256: 'ab'.repeat(32) } },
-            { id: 'locator: status', role: 'locator', test: { kind: 'status', status: 203 } },
+            { role: 'locator', name: 'sha256', test: { kind: 'sha256', sha256: 'ab'.repeat(32) } },
+            { role: 'locator', name: 'status', test: { kind: 'status', status: 203 } },
             {
-              id: 'locator: the whole equals',
               role: 'locator',
+              name: 'the whole equals',
               test: { kind: 'equals', pointer: '', value: { a: [1, true] } },
             },
           ],
@@ -110,13 +110,13 @@ conditions = [{ sha256 = "${'AB'.repeat(32)}" }, { status = 203 }, { pointer = "
           maxRedirects: 0,
           conditions: [
             // Nothing was said of the status.
-            { id: 'readiness: status', role: 'readiness', test: { kind: 'status', status: 200 } },
+            { role: 'readiness', name: 'status', test: { kind: 'status', status: 200 } },
             {
-              id: 'readiness: ready',
               role: 'readiness',
+              name: 'ready',
               test: { kind: 'matches', pointer: '/status', pattern: '^ok$' },
             },
-            { id: 'readiness: /at fresh', role: 'readiness', test: { kind: 'fresh', pointer: '/at', seconds: 90 } },
+            { role: 'readiness', name: '/at fresh', test: { kind: 'fresh', pointer: '/at', seconds: 90 } },
           ],
         },
       ],
