@@ -6,7 +6,7 @@ import { parseEvidence, parseValue, type Typed } from '../delivery/evidence.ts'
 import type { Ledger } from '../delivery/ledger.ts'
 import { type DeliveryRecord, type Evidence, parseRecord, recordId } from '../delivery/record.ts'
 import { type CheckpointId, STAGES, type Stage } from '../delivery/stage.ts'
-import { advance } from '../delivery/standing.ts'
+import { advance, stageProblem } from '../delivery/standing.ts'
 import { Refusal, reasonOf } from '../errors.ts'
 import { displayPath } from '../git/path.ts'
 import { worktreeState } from '../git/worktrees.ts'
@@ -48,6 +48,11 @@ export const record = async (context: Context, operands: readonly string[], flag
   const file = text(flags['file'])
   if (file !== undefined) return append(context, place, ledger, await recordFromFile(context, ledger, stage, file))
   const { standing } = ledger
+  // Before anything is looked up: what cannot be recorded now needs no evidence.
+  const illegal = stageProblem(standing, stage)
+  if (illegal) {
+    throw new Refusal('delivery_illegal', { ...illegal, next: `git discern delivery status ${ledger.name}` })
+  }
   const commit =
     flags['commit'] === undefined
       ? standing.sourceCommit

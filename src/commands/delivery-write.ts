@@ -4,7 +4,7 @@ import { appendRecord, type Ledger, listDeliveries, readLedger } from '../delive
 import { type DeliveryRecord, RECORD_SCHEMA, recordId } from '../delivery/record.ts'
 import { stageOf } from '../delivery/stage.ts'
 import { nextAfter, type Standing } from '../delivery/standing.ts'
-import { adopt } from '../delivery/travel.ts'
+import { adopt, wireDeliveries } from '../delivery/travel.ts'
 import { Refusal } from '../errors.ts'
 import { quoted } from '../escape.ts'
 import { remoteNames } from '../git/config.ts'
@@ -133,7 +133,10 @@ export const freshLedger = async (context: Context, place: Place, name: string |
     const adopted = await adopt(context, place.worktree, place.entries, chosen)
     if ('conflict' in adopted) throw new Refusal('delivery_conflict', { name: chosen, ...adopted.conflict })
   }
-  return requireLedger(place, name)
+  const ledger = await requireLedger(place, name)
+  // One that was brought here by hand comes with every fetch from now on.
+  await wireDeliveries(place.worktree, place.entries)
+  return ledger
 }
 
 /** The generation that the caller looked at, where it was said. */

@@ -165,13 +165,19 @@ const sourceDeed = (standing: Standing, record: DeliveryRecord): Deed | Illegal 
     : { problem: `a changed source leaves the delivery ${to}, not ${record.state}` }
 }
 
-const stageDeed = (standing: Standing, record: DeliveryRecord, id: CheckpointId): Deed | Illegal => {
-  const stage = stageOf(id)
-  if (standing.state !== stage.from) {
-    return { problem: `${id} is recorded from ${stage.from}, and this is ${standing.state}: ${legalMoves(standing)}` }
+/** Why a stage cannot be recorded now, whatever its evidence; `undefined` when it can. */
+export const stageProblem = (standing: Standing, { id, from }: Stage): Illegal | undefined => {
+  if (standing.state !== from) {
+    return { problem: `${id} is recorded from ${from}, and this is ${standing.state}: ${legalMoves(standing)}` }
   }
   const missing = missingBefore(standing.valid, rankOf(id))
-  if (missing) return { problem: `${id} needs a valid ${missing.id} (${missing.title}) first: ${legalMoves(standing)}` }
+  return missing && { problem: `${id} needs a valid ${missing.id} (${missing.title}) first: ${legalMoves(standing)}` }
+}
+
+const stageDeed = (standing: Standing, record: DeliveryRecord, id: CheckpointId): Deed | Illegal => {
+  const stage = stageOf(id)
+  const problem = stageProblem(standing, stage)
+  if (problem) return problem
   if (record.state !== stage.to) return { problem: `${id} leads to ${stage.to}, not ${record.state}` }
   const lacking = stage.parts.filter(({ name }) => !record.evidence.some(({ part }) => part === name))
   if (lacking.length > 0) {

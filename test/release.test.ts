@@ -1,0 +1,1 @@
+import './cases/delivery-verb.ts'
