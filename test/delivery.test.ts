@@ -1,0 +1,2 @@
+import './cases/delivery-rules.ts'
+import './cases/delivery-model.ts'
