@@ -1,2 +1,3 @@
 import './cases/delivery-rules.ts'
 import './cases/delivery-model.ts'
+import './cases/delivery-ledger.ts'

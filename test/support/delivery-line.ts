@@ -265,8 +265,8 @@ export const plant = (s: Scratch, cwd: string, ref: string, commits: readonly Pl
     const [first, ...others] = named
     const from = first === undefined ? '' : `from ${first}\n`
     return [
-      `reset refs/planted\n${from}\n`,
-      `commit refs/planted\nmark :${at + 1}\ncommitter discern <done@discern.sh> ${1_767_400_000 + at} +0000\n`,
+      `reset ${ref}\n${from}\n`,
+      `commit ${ref}\nmark :${at + 1}\ncommitter discern <done@discern.sh> ${1_767_400_000 + at} +0000\n`,
       `data 2\nx\n${from}${others.map(other => `merge ${other}\n`).join('')}deleteall\n`,
       ...Object.entries({ [name]: bytes, ...files }).map(
         ([path, text]) =>
@@ -277,7 +277,7 @@ export const plant = (s: Scratch, cwd: string, ref: string, commits: readonly Pl
   })
   const marks = s.path('marks')
   const run = s.exec(cwd, 'git', ['fast-import', '--quiet', '--force', `--export-marks=${marks}`], {
-    input: `${stream.join('')}reset ${ref}\nfrom :${commits.length}\n\nreset refs/planted\nfrom ${'0'.repeat(40)}\n\n`,
+    input: stream.join(''),
   })
   if (run.exit !== 0) throw new Error(run.err)
   const ids = new Map(
