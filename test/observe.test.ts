@@ -1,1 +1,2 @@
 import './cases/observe-settings.ts'
+import './cases/observe-verb.ts'

@@ -40,6 +40,14 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     flags: ['generation', 'commit', 'rollback', 'run', 'attempt'],
     run: async (context, operands, { flags }) => (await import('./delivery-move.ts')).promote(context, operands, flags),
   },
+  observe: {
+    flags: ['run', 'attempt', 'output', 'evidence', 'rollback'],
+    run: async (context, [name], call) => (await import('./delivery-observe.ts')).observe(context, call, name),
+  },
+  verify: {
+    flags: ['repository', 'commit', 'run', 'attempt', 'corpus'],
+    run: async (context, [file], call) => (await import('./delivery-verify.ts')).verify(context, call, file),
+  },
   resolve: {
     flags: ['keep'],
     run: async (context, operands, { flags }) =>

@@ -84,17 +84,25 @@ export const fetchEndpoint = async (asked: EndpointRequest): Promise<Fetched> =>
   }
 }
 
-/** Whatever Node names an error of a connection by, above all of TLS, is in its code. */
+/** What Node calls the ends that a request can come to; its own words differ from version to version. */
+const ENDS: readonly (readonly [code: RegExp, words: string])[] = [
+  [/^ECONNREFUSED$/, 'nobody listens there'],
+  [/^(ECONNRESET|EPIPE)$/, 'the connection was cut'],
+  [/^(ENOTFOUND|EAI_\w+)$/, 'the name of the host is not found'],
+  [/^(ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ENETDOWN)$/, 'the host is not reached'],
+  [/^HPE_/, 'the answer is no HTTP'],
+  [/CERT|SELF_SIGNED|ISSUER|ALTNAME|^UNABLE_TO_|^HOSTNAME_MISMATCH$|^CRL_/, 'the certificate is not trusted'],
+  [/^(ERR_SSL|ERR_TLS|EPROTO)/, 'there is no TLS with it'],
+]
+
 const reasonFor = (error: unknown): string => {
   if (error instanceof NoAnswer) return error.message
   if (!(error instanceof Error)) return escapeText(String(error))
-  const { code = '' } = error as NodeJS.ErrnoException
-  const text = escapeText(error.message || (error as AggregateError).errors?.map(String).join('; ') || error.name)
-  if (TLS_CODES.test(code)) return `the certificate is not trusted (${code}): ${text}`
-  return code !== '' && !text.includes(code) ? `${code}: ${text}` : text
+  const { code } = error as NodeJS.ErrnoException
+  if (code === undefined) return escapeText(error.message || error.name)
+  const words = ENDS.find(([pattern]) => pattern.test(code))?.[1] ?? escapeText(error.message)
+  return `${words} (${code})`
 }
-
-const TLS_CODES = /CERT|SELF_SIGNED|ISSUER|^ERR_TLS|^ERR_SSL|^UNABLE_TO_|^HOSTNAME_MISMATCH|CRL/
 
 /** Follows redirects, each of which has to stay at the host, and what was https stays https. */
 const follow = async (asked: EndpointRequest, signal: AbortSignal, open: Set<ClientRequest>): Promise<Answer> => {
