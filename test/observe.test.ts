@@ -1,2 +1,3 @@
 import './cases/observe-settings.ts'
 import './cases/observe-verb.ts'
+import './cases/observe-endpoint.ts'
