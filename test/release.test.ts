@@ -1,1 +1,2 @@
 import './cases/delivery-verb.ts'
+import './cases/delivery-walk.ts'

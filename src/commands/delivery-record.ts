@@ -134,10 +134,11 @@ type OwnEvidence = (
 
 const OWN_EVIDENCE: Readonly<Partial<Record<CheckpointId, OwnEvidence>>> = {
   CP2: async ({ place, ledger, commit, proof }) => {
-    const base = proof?.payload.proof.completion.candidate.predecessor ?? ledger.records[0]?.sourceCommit ?? commit
-    const paths = await changedPathsEvidence(place.worktree, 'changed-paths', base, commit)
     const tests = proof ? [noteEvidence('package-tests', proof)] : []
-    return { otherwise: [paths, ...tests] }
+    const base = proof?.payload.proof.completion.candidate.predecessor ?? ledger.records[0]?.sourceCommit
+    // A delivery that began at its own source says nothing of what changed.
+    if (base === undefined || base === commit) return { otherwise: tests }
+    return { otherwise: [await changedPathsEvidence(place.worktree, 'changed-paths', base, commit), ...tests] }
   },
   CP5: async ({ context, place, flags, commit }) => {
     const state = await worktreeState(place.worktree)
