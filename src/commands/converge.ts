@@ -1,6 +1,7 @@
 /** What `setup` and `refresh` have in common: the hooks and the fetch mapping, made as they should be and told line by line. */
 import { basename, dirname } from 'node:path'
 import type { Context } from '../context.ts'
+import { deliveryMapping, keepDeliveriesWired } from '../delivery/mapping.ts'
 import { Refusal } from '../errors.ts'
 import { type ConfigEntry, configValues, readConfig, remoteNames } from '../git/config.ts'
 import {
@@ -79,6 +80,18 @@ export const mappingSteps = (
   return [tell(kind, 'fetch', right('there is no remote; a mapping is added once there is one'), dryRun)]
 }
 
+/** The same about deliveries; nothing where nothing was to be done. */
+const deliverySteps = (kind: StepKind, fetch: MappingResult | undefined, dryRun: boolean): readonly Step[] => {
+  const say = (remote: string, what: Told): Step => tell(kind, `deliveries of ${remote}`, what, dryRun)
+  return [
+    ...(fetch?.removed ?? []).map(remote => say(remote, did('are not fetched any more: the mapping was removed'))),
+    ...(fetch?.added ?? []).map(remote => say(remote, did(`are fetched: added ${deliveryMapping(remote)}`))),
+    ...(fetch?.errors ?? []).map(({ remote, reason }) =>
+      say(remote, broken(`the mapping could not be reconciled: ${reason}`)),
+    ),
+  ]
+}
+
 /** Why a remote has the mapping that it has. */
 const standingMapping = (entries: readonly ConfigEntry[], remote: string, mode: 'local' | 'fetch'): Told => {
   const mapped = configValues(entries, `remote.${remote}.fetch`).includes(canonicalMapping(remote))
@@ -153,13 +166,18 @@ export const converge = async (
   const fetch = await reconcileMapping(worktree, entries, mode, { removeWhenLocal: true, dryRun })
   const now = dryRun ? entries : await readConfig(worktree)
   const planned = [...fetch.added, ...fetch.removed].map(remote => `remote.${remote}.fetch`).sort()
+  const deliveries = await keepDeliveriesWired(worktree, now, dryRun)
   if (!dryRun) await touchHookStamp(worktree)
   const problems = dryRun || hooks.obstacle ? [] : hookProblems(await inspectHooks(worktree, now, programs))
   return {
     hooks,
     fetch,
     changed: dryRun ? planned : changedKeys(entries, now),
-    steps: [...hookSteps(kind, hooks, dryRun), ...mappingSteps(kind, now, fetch, dryRun)],
+    steps: [
+      ...hookSteps(kind, hooks, dryRun),
+      ...mappingSteps(kind, now, fetch, dryRun),
+      ...deliverySteps(kind, deliveries, dryRun),
+    ],
     advisories: [
       ...problems.map(
         ({ problem, next }) => ({ kind: 'hooks-unavailable', evidence: problem, next_action: next }) as const,

@@ -1,4 +1,6 @@
 /** `git discern setup --uninstall`: takes away what setup added, to the byte, and nothing that anybody has proven. */
+import { DELIVERY_PREFIX, listDeliveries } from '../delivery/ledger.ts'
+import { unwireDeliveries } from '../delivery/mapping.ts'
 import { Refusal } from '../errors.ts'
 import { readConfig } from '../git/config.ts'
 import { uninstallHooks } from '../git/hooks.ts'
@@ -17,6 +19,8 @@ export const uninstall = async (worktree: Worktree, dryRun: boolean): Promise<Re
   const entries = await readConfig(worktree)
   const hooks = await uninstallHooks(worktree, entries, { dryRun })
   const fetch = await reconcileMapping(worktree, entries, 'local', { removeWhenLocal: true, dryRun })
+  const deliveries = await unwireDeliveries(worktree, entries, dryRun)
+  const ledgers = await listDeliveries(worktree)
   const kept = (label: string, what: string): Step => tell(KIND, label, told.left(`kept: ${what}`), dryRun)
   const hookLines = hookSteps(KIND, hooks, dryRun)
   const steps = [
@@ -24,8 +28,10 @@ export const uninstall = async (worktree: Worktree, dryRun: boolean): Promise<Re
       ? hookLines
       : [tell(KIND, 'hooks', told.right('unchanged: there are none of ours'), dryRun)]),
     ...fetchLines(fetch, dryRun),
+    ...deliveryLines(deliveries, dryRun),
     kept(CONFIG_FILE, 'it belongs to the project'),
     kept('Proof notes', `${NOTES_REF} and what was fetched`),
+    ...(ledgers.size > 0 ? [kept('deliveries', `${DELIVERY_PREFIX} and what was fetched`)] : []),
     kept('records', `${displayPath(`${worktree.commonDir}/discern`)}`),
   ]
   const partial = {
@@ -38,7 +44,7 @@ export const uninstall = async (worktree: Worktree, dryRun: boolean): Promise<Re
       kept: [CONFIG_FILE, NOTES_REF, displayPath(`${worktree.commonDir}/discern`)],
     },
   }
-  const [failure] = fetch.errors
+  const [failure] = [...fetch.errors, ...deliveries.errors]
   if (failure) {
     throw new Refusal(
       'precondition_failed',
@@ -58,6 +64,16 @@ const fetchLines = ({ removed, errors }: MappingResult, dryRun: boolean): readon
     tell(KIND, `fetch from ${remote}`, what, dryRun)
   if (removed.length + errors.length === 0)
     return [tell(KIND, 'fetch', told.right('unchanged: no mapping of ours'), dryRun)]
+  return [
+    ...removed.map(remote => say(remote, told.did('the mapping was removed'))),
+    ...errors.map(({ remote, reason }) => say(remote, told.broken(`the mapping is still there: ${reason}`))),
+  ]
+}
+
+/** Nothing is said where no delivery was ever at home. */
+const deliveryLines = ({ removed, errors }: MappingResult, dryRun: boolean): readonly Step[] => {
+  const say = (remote: string, what: Parameters<typeof tell>[2]): Step =>
+    tell(KIND, `deliveries of ${remote}`, what, dryRun)
   return [
     ...removed.map(remote => say(remote, told.did('the mapping was removed'))),
     ...errors.map(({ remote, reason }) => say(remote, told.broken(`the mapping is still there: ${reason}`))),

@@ -66,16 +66,23 @@ const adoptOnce = async (
   const before = await readOurs(repository, name)
   let ours = before
   let from: string | undefined
-  const invalid: Distrusted[] = []
-  const conflicts: Conflict[] = []
-  for (const one of tracked) {
-    const { comparison, theirs } = await compareWith(repository, name, ours, one)
-    const { remote, relation } = comparison
-    if (relation === 'invalid') invalid.push({ remote, problem: comparison.problem })
-    if (relation === 'diverged') conflicts.push({ remote, generation: comparison.common })
-    if (relation === 'behind') {
-      ours = theirs
-      from = remote
+  let invalid: Distrusted[] = []
+  let conflicts: Conflict[] = []
+  // What one remote has may settle what seemed to be a conflict with another, so everything is looked at again after a step.
+  for (let stepped = true; stepped; ) {
+    stepped = false
+    invalid = []
+    conflicts = []
+    for (const one of tracked) {
+      const { comparison, theirs } = await compareWith(repository, name, ours, one)
+      const { remote, relation } = comparison
+      if (relation === 'invalid') invalid.push({ remote, problem: comparison.problem })
+      if (relation === 'diverged') conflicts.push({ remote, generation: comparison.common })
+      if (relation === 'behind') {
+        ours = theirs
+        from = remote
+        stepped = true
+      }
     }
   }
   if (ours && from !== undefined) {
