@@ -249,6 +249,11 @@ export const refusals = {
     d => `${d.deed}, and nobody has said yes`,
     d => [`say yes at a terminal, or: ${d.command}`],
   ),
+  terminal_yes_required: row<{ deed: string; found: string; command: string }>(
+    1,
+    d => `${d.deed}: expected a yes at an interactive terminal, found ${d.found}; everything is kept`,
+    d => [`at an interactive terminal, outside CI: ${d.command}`, `to see what would happen: ${d.command} --dry-run`],
+  ),
   logbook_in_use: row<{ verb: string; at: string; until: string; command: string }>(
     1,
     d => `git discern ${d.verb} began at ${d.at} and has not ended; its end would be parted from its begin`,

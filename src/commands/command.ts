@@ -355,14 +355,13 @@ export const commands: readonly Command[] = [
     readOnly: false,
     summary: 'what the Logbook of this repository holds, and its end',
     description:
-      'The Logbook keeps metadata of what verbs did in this repository, for all its worktrees, and never leaves it: no content, path, command or value is in it. show prints its newest events, the newest last; stats counts it; path prints its folder; these write nothing. seal moves its events into an archive, and reset deletes them for good: both need a yes at the terminal, or --confirmed, and refuse while another verb is under way. Neither is recorded.',
+      'The Logbook keeps metadata of what verbs did in this repository, for all its worktrees, and never leaves it: no content, path, command or value is in it. show prints its newest events, the newest last; stats counts it; path prints its folder; these write nothing. seal moves its events into an archive, and reset deletes them for good: both keep everything unless a person says yes at an interactive terminal, and refuse in a pipe, in CI, with --json or --markdown, and while another verb is under way. Neither is recorded.',
     operands: 'show | stats | path | seal | reset',
     arity: [1, 1],
     flags: [
       { name: 'count', short: 'n', value: 'count', summary: 'with show: so many events, 20 unless given' },
       { name: 'all', summary: 'with show: every event, up to 10,000' },
       { name: 'verb', value: 'verb', summary: 'with show: events of this verb alone' },
-      { name: 'confirmed', summary: 'with seal and reset: the owner said yes in this conversation' },
       { name: 'dry-run', summary: 'with seal and reset: say what would happen and change nothing' },
     ],
     examples: [

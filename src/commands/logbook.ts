@@ -6,9 +6,11 @@ import { Refusal, reasonOf } from '../errors.ts'
 import { openRepository, type Repository } from '../git/repository.ts'
 import { LOGBOOK_SHOWN_COUNT, LOGBOOK_SHOWN_LIMIT_COUNT } from '../limits.ts'
 import { listArchives, pendingSnapshots, requireIdle, resetLogbook, sealLogbook } from '../logbook/archive.ts'
+import { isCi } from '../logbook/driver.ts'
 import type { LogbookEvent } from '../logbook/event.ts'
 import { listMonths, logbookFolder, type Months } from '../logbook/month.ts'
 import { newestEvents, readEvents } from '../logbook/read.ts'
+import { declines } from '../logbook/recorder.ts'
 import { tallyEvents } from '../logbook/tally.ts'
 import { CONFIG_FILE, readLiveDocument } from '../policy/read.ts'
 import type { Result } from '../result.ts'
@@ -27,7 +29,7 @@ interface Action {
 const usage = (problem: string, action = 'show'): Refusal =>
   new Refusal('invalid_arguments', { problem: `${VERB}: ${problem}`, usage: `git discern ${VERB} ${action}` })
 
-/** Shows, counts, names, seals or deletes. Refuses with `awaiting_confirmation`, `logbook_in_use`, `busy`. One git process. */
+/** Shows, counts, names, seals or deletes. Refuses with `terminal_yes_required`, `logbook_in_use`, `busy`. One git process. */
 export const run = async (context: Context, { operands, flags }: Call): Promise<Result> => {
   const [name = ''] = operands
   const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined
@@ -89,8 +91,7 @@ const recording = async ({
   try {
     const document = await readLiveDocument({ topLevel })
     if (!document) return { unavailable: `there is no ${CONFIG_FILE} here` }
-    const { record_logbook, logbook } = (document['project'] ?? {}) as Readonly<Record<string, unknown>>
-    return { known: record_logbook !== false && logbook !== false }
+    return { known: !declines(document) }
   } catch (error) {
     return { unavailable: reasonOf(error) }
   }
@@ -123,8 +124,7 @@ const seal: Action['run'] = async (context, repository, flags) => {
   const nothing = files.length + pending.length === 0
   if (flags['dry-run'] === true) return planned('seal', nothing, deed, { months, pending })
   if (nothing) return answer('seal', { archives: [], months })
-  await requireIdle(context, repository, 'seal')
-  await requireYes(context, flags, 'seal', pending.length > 0 ? goesOn : deed, [
+  await requireYes(context, repository, flags, 'seal', pending.length > 0 ? goesOn : deed, [
     `patterns and show no longer see ${files.length > 0 ? 'these events' : 'the events'} in ${adminFolder(repository, 'logbook-archives')}`,
   ])
   return answer('seal', { archives: await sealLogbook(context, repository), months })
@@ -137,9 +137,8 @@ const reset: Action['run'] = async (context, repository, flags) => {
   if (flags['dry-run'] === true) return planned('reset', files.length === 0, deed, { months })
   const left = { archives: await listArchives(repository), pending: await pendingPaths(repository) }
   if (files.length === 0) return answer('reset', { removed: [], ...left })
-  await requireIdle(context, repository, 'reset')
   const staying = left.archives.length + left.pending.length
-  await requireYes(context, flags, 'reset', deed, [
+  await requireYes(context, repository, flags, 'reset', deed, [
     ...(staying > 0 ? ['what was sealed stays'] : []),
     'to keep the events and begin anew: git discern logbook seal',
   ])
@@ -158,28 +157,40 @@ const planned = (action: string, nothing: boolean, label: string, data: object):
     plan: [{ kind: 'git', label, disposition: nothing ? 'skip' : 'run' }],
   })
 
-/** A yes at a terminal that saw what will happen, or `--confirmed`; anything else is a no. */
+/**
+ * A yes of a person at an interactive terminal who saw what will happen (facts 7.6); anything else keeps everything. No option
+ * stands for it. That there is nobody to ask is said before anything that waiting could mend.
+ */
 const requireYes = async (
   context: Context,
+  repository: Repository,
   flags: Call['flags'],
   action: 'seal' | 'reset',
   deed: string,
   about: readonly string[],
 ): Promise<void> => {
-  if (flags['confirmed'] === true) return
-  if (context.confirm) {
-    for (const text of [deed, ...about]) context.progress({ kind: 'note', text })
-    if (await context.confirm(action === 'seal' ? 'Seal the Logbook?' : 'Delete the Logbook?')) return
-  }
-  throw new Refusal('awaiting_confirmation', { deed, command: `git discern ${VERB} ${action} --confirmed` })
+  const { confirm } = context
+  const outputs = ['json', 'markdown'].filter(name => flags[name] === true).map(name => `--${name}`)
+  const found = [
+    ...outputs,
+    ...(isCi(context) ? ['the variable CI'] : []),
+    // With an output for programs nobody is asked, whatever the streams are.
+    ...(confirm === undefined && outputs.length === 0 ? ['a pipe or file'] : []),
+  ].join(' and ')
+  const command = `git discern ${VERB} ${action}`
+  if (found !== '' || confirm === undefined) throw new Refusal('terminal_yes_required', { deed, found, command })
+  await requireIdle(context, repository, action)
+  for (const text of [deed, ...about]) context.progress({ kind: 'note', text })
+  if (await confirm(action === 'seal' ? 'Seal the Logbook?' : 'Delete the Logbook?')) return
+  throw new Refusal('terminal_yes_required', { deed, found: 'none', command })
 }
 
 const ACTIONS: Readonly<Record<string, Action>> = {
   show: { flags: ['all', 'count', 'verb'], run: show },
   stats: { flags: [], run: stats },
   path: { flags: [], run: path },
-  seal: { flags: ['confirmed', 'dry-run'], run: seal },
-  reset: { flags: ['confirmed', 'dry-run'], run: reset },
+  seal: { flags: ['dry-run'], run: seal },
+  reset: { flags: ['dry-run'], run: reset },
 }
 
 const OWN_FLAGS = [...new Set(Object.values(ACTIONS).flatMap(({ flags }) => flags))]

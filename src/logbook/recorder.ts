@@ -102,7 +102,8 @@ export const openRecorder = async (context: Context, invoked: Invoked): Promise<
   }
 }
 
-const declines = (document: Readonly<Record<string, unknown>>): boolean => {
+/** Whether this configuration says that nothing is recorded, under the name of today or the older one (facts 7.11). */
+export const declines = (document: Readonly<Record<string, unknown>>): boolean => {
   const project = document['project'] as Readonly<Record<string, unknown>> | undefined
   return project?.['record_logbook'] === false || project?.['logbook'] === false
 }

@@ -1,10 +1,10 @@
 /** A full disk and a Git directory that cannot be written to: a clear error, nothing half-written, and the retry works. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
 import { describe, it, type TestContext } from 'node:test'
 import { bundle, change, noteLines, project } from '../support/project.ts'
-import { type Loose, type Scratch, scratch } from '../support/scratch.ts'
+import type { Loose, Scratch } from '../support/scratch.ts'
+import { onSmallDisk, type SmallDisk } from '../support/small-disk.ts'
 
 const [node, script] = bundle
 
@@ -14,48 +14,28 @@ const discern = (s: Scratch, ...args: string[]): Loose => {
   return JSON.parse(run.out)
 }
 
-/** Runs a test on a small file system of its own; skips it where this user may not mount one. */
-const onSmallDisk = async (t: TestContext, work: (s: Scratch) => Promise<void> | void): Promise<void> => {
-  const s = scratch(t)
-  mkdirSync(s.path('disk'))
-  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=6m', 'tmpfs', s.path('disk')]).status !== 0) {
-    return t.skip('may not mount a small disk')
-  }
-  try {
-    project(s, 'disk/r')
-    change(s, 'disk/r', 'feat', { g: '1' })
-    await work(s)
-  } finally {
-    // Before the scratch folder goes.
-    spawnSync('umount', ['-l', s.path('disk')])
-  }
-}
-
-/** Fills the disk but for a few blocks. */
-const fill = (s: Scratch, leaveBlocks: number): void => {
-  const { bavail, bsize } = statfsSync(s.path('disk'))
-  const file = openSync(s.path('disk/filler'), 'w')
-  const block = Buffer.alloc(bsize)
-  for (let at = leaveBlocks; at < bavail; at += 1) writeSync(file, block)
-  closeSync(file)
-}
-
-const free = (s: Scratch): void => rmSync(s.path('disk/filler'))
+/** Runs a test in a project with a change, on a small file system of its own. */
+const onSmallProject = (t: TestContext, work: (disk: SmallDisk) => void): Promise<void> =>
+  onSmallDisk(t, async disk => {
+    project(disk.s, 'disk/r')
+    change(disk.s, 'disk/r', 'feat', { g: '1' })
+    work(disk)
+  })
 
 /** What must not change when a verb refuses. */
 const state = (s: Scratch): string => `${s.git('disk/r', 'for-each-ref')}\n${s.git('disk/r', 'status', '--porcelain')}`
 
 describe('a full disk', () => {
   it('stops done, grant and accept before anything is half done, at every amount of room that is left', t =>
-    onSmallDisk(t, s => {
+    onSmallProject(t, ({ s, fill, free }) => {
       for (const [verb, ...flags] of [['done'], ['grant', '--confirmed'], ['accept']] as const) {
         let refusals = 0
         for (let blocks = 0; ; blocks += 1) {
           assert.ok(blocks < 60, `${verb} needs more than 60 blocks`)
           const before = state(s)
-          fill(s, blocks)
+          fill(blocks)
           const answer = discern(s, verb, ...flags)
-          free(s)
+          free()
           if (answer.ok && answer.data.proof_note?.write.status !== 'record_failed') break
           if (answer.ok || answer.data?.landing) {
             // The trunk moved, and the note is owed: the next call delivers it.
@@ -78,9 +58,9 @@ describe('a full disk', () => {
     }))
 
   it('is told from a Git directory that is mounted read-only, and the same commands work afterwards', t =>
-    onSmallDisk(t, s => {
+    onSmallProject(t, ({ s, path }) => {
       const remount = (how: string): void => {
-        assert.equal(spawnSync('mount', ['-o', `remount,${how}`, s.path('disk')]).status, 0)
+        assert.equal(spawnSync('mount', ['-o', `remount,${how}`, path]).status, 0)
       }
       for (const args of [['done'], ['grant', '--confirmed'], ['accept', '--confirmed']]) {
         const before = state(s)

@@ -27,6 +27,8 @@ import { onSmallDisk } from '../support/small-disk.ts'
 
 const raw = (name: string): string => JSON.stringify(verbEvent(name, '2025-06-01T00:00:00.000Z'))
 
+const yes = { confirm: async () => true }
+
 const FOREIGN = '{"schema":7,"kind":"of a later version"}'
 
 /** Three months with everything a month can hold, and what else may lie beside them. */
@@ -103,12 +105,12 @@ describe('a seal', () => {
     const discern = s.path('r/.git/discern')
     cpSync(discern, pristine, { recursive: true })
     const [node, script] = bundle
-    const hook = join(projectRoot, 'test/support/interrupt.cjs')
+    const preloaded = ['interrupt', 'terminal'].flatMap(name => ['-r', join(projectRoot, `test/support/${name}.cjs`)])
     const attempt = async (step: number) => {
       rmSync(discern, { recursive: true, force: true })
       cpSync(pristine, discern, { recursive: true })
-      const env = { STEP: `${step}`, STEPS: s.path('steps') }
-      return s.execAsync('r', node, ['-r', hook, script, 'logbook', 'seal', '--confirmed', '--json'], { env })
+      const env = { STEP: `${step}`, STEPS: s.path('steps'), TERM: 'dumb' }
+      return s.execAsync('r', node, [...preloaded, script, 'logbook', 'seal'], { env, input: 'y\n' })
     }
     const whole = await attempt(0)
     assert.equal(whole.exit, 0, whole.err)
@@ -189,19 +191,18 @@ describe('a seal', () => {
       let refusals = 0
       for (const blocks of [0, 1, 5, 60, 150]) {
         fill(blocks)
-        const run = await s.discern('disk/r', ['logbook', 'seal', '--confirmed', '--json'])
+        const run = await s.discern('disk/r', ['logbook', 'seal'], yes)
         const stats = await s.discern('disk/r', ['logbook', 'stats', '--json'])
         free()
         assert.equal(run.exit, 1, run.out)
-        assert.equal(run.result.error, 'write_access')
-        assert.match(run.result.message ?? '', /ENOSPC|no space/)
+        assert.match(run.err, /^git discern: cannot write .*(ENOSPC|no space).*\n {2}next: make .* free some space/)
         refusals += 1
         assert.deepEqual(everywhere(places), all, `${blocks} blocks`)
         assert.equal(stats.exit, 0)
         assert.equal(stats.data.events + stats.data.pending.length, stats.data.events === 0 ? 1 : 400)
       }
-      const run = await s.discern('disk/r', ['logbook', 'seal', '--confirmed', '--json'])
-      assert.equal(run.exit, 0, run.out)
+      const run = await s.discern('disk/r', ['logbook', 'seal'], yes)
+      assert.equal(run.exit, 0, run.err)
       assert.deepEqual([refusals, linesBelow(places.archives), existsSync(places.recovery)], [5, all, false])
     }))
 
@@ -287,10 +288,10 @@ describe('seal and reset', () => {
     for (const text of busy) {
       for (const action of ['seal', 'reset'] as const) {
         write(...text)
-        const run = await s.discern('r', ['logbook', action, '--confirmed', '--json'])
-        assert.deepEqual([run.exit, run.result.error], [1, 'logbook_in_use'], text.join('\n'))
-        assert.match(run.result.message ?? '', /^git discern done began at 202/)
-        assert.match(run.result.hints?.[0] ?? '', new RegExp(`then: git discern logbook ${action}$`))
+        const run = await s.discern('r', ['logbook', action], { confirm: () => assert.fail('nothing is asked') })
+        assert.deepEqual([run.exit, run.out], [1, ''], text.join('\n'))
+        assert.match(run.err, /^git discern: git discern done began at 202/)
+        assert.match(run.err, new RegExp(`\n {2}next: .*; then: git discern logbook ${action}\n$`))
         assert.deepEqual(lines(month), text)
         assert.deepEqual(readdirSync(join(s.path('r/.git/discern/lock'), '..')).includes('logbook-recovery'), false)
       }
@@ -303,8 +304,8 @@ describe('seal and reset', () => {
     ]
     for (const text of idle) {
       write(...text)
-      const run = await s.discern('r', ['logbook', 'seal', '--confirmed', '--json'])
-      assert.equal(run.exit, 0, run.out)
+      const run = await s.discern('r', ['logbook', 'seal'], yes)
+      assert.equal(run.exit, 0, run.err)
     }
     write(...old)
     s.write(

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import type { LogbookEvent } from '../../src/logbook/event.ts'
 import { beginLine, lines, type Places, placesIn, verbEvent } from '../support/logbook.ts'
-import { CONFIG } from '../support/project.ts'
-import { type Scratch, scratch } from '../support/scratch.ts'
+import { bundle, CONFIG } from '../support/project.ts'
+import { projectRoot, type Scratch, scratch } from '../support/scratch.ts'
 import { snapshot } from '../support/snapshot.ts'
 
 const HOSTILE = 'fe\u001b[31mat\n# ä\u202e`*'
@@ -157,7 +157,6 @@ describe('git discern logbook show', () => {
       [['\u001b[2J'], /found .*\[2J$/, 'show'],
       [['constructor'], /found constructor$/, 'show'],
       [['seal', '--all'], /--all belongs to show$/, 'seal'],
-      [['show', '--confirmed'], /--confirmed belongs to seal and reset$/, 'show'],
       [['path', '--dry-run'], /--dry-run belongs to seal and reset$/, 'path'],
       [['show', '-n', '0'], /--count needs a number from 1 to 10000, found 0$/, 'show --count 50'],
       [['show', '-n', '2.5'], /found 2\.5$/, 'show --count 50'],
@@ -280,7 +279,7 @@ archives
       assert.match(run.out, /\nlogbook cannot be read: .* is not a directory\n$/)
     }
     for (const action of ['seal', 'reset']) {
-      const run = await s.discern('r', ['logbook', action, '--confirmed', '--json'])
+      const run = await s.discern('r', ['logbook', action, '--json'], { confirm: async () => true })
       assert.deepEqual([run.exit, run.result.error], [1, 'store_unreadable'])
     }
     assert.equal(s.read('r/.git/discern/logbook'), 'a file\n')
@@ -316,7 +315,7 @@ describe('git discern logbook path', () => {
     assert.equal((await s.discern('b.git', ['logbook', 'show'])).out, SHOWN)
     const stats = await s.discern('b.git', ['logbook', 'stats', '--json'])
     assert.deepEqual(stats.data.recording, { unavailable: 'there is no work tree here' })
-    assert.equal((await s.discern('b.git', ['logbook', 'seal', '--confirmed', '--json'])).exit, 0)
+    assert.equal((await s.discern('b.git', ['logbook', 'seal'], { confirm: async () => true })).exit, 0)
     const outside = await s.discern('home', ['logbook', 'path', '--json'])
     assert.deepEqual([outside.exit, outside.result.error], [1, 'not_initialized'])
   })
@@ -333,7 +332,7 @@ describe('git discern logbook path', () => {
     for (const action of ['seal', 'reset']) {
       const dry = await s.discern('r', ['logbook', action, '--dry-run', '--json'])
       assert.equal(dry.result.plan?.[0]?.disposition, 'run')
-      assert.equal((await s.discern('r', ['logbook', action, '--json'])).result.error, 'awaiting_confirmation')
+      assert.equal((await s.discern('r', ['logbook', action, '--json'])).result.error, 'terminal_yes_required')
     }
     assert.deepEqual(snapshot(s.path('r')), before)
   })
@@ -341,7 +340,7 @@ describe('git discern logbook path', () => {
 
 describe('git discern logbook seal and reset', () => {
   const ask = (s: Scratch, action: string, answer: boolean, questions: string[] = []) =>
-    s.discern('r', ['logbook', action, '--json'], {
+    s.discern('r', ['logbook', action], {
       confirm: async question => {
         questions.push(question)
         return answer
@@ -349,38 +348,46 @@ describe('git discern logbook seal and reset', () => {
     })
   const told = ({ events }: Awaited<ReturnType<typeof ask>>): readonly string[] =>
     events.flatMap(event => (event.kind === 'note' ? [event.text] : []))
+  const SEALING = 'sealing moves 2 months (2025-11 to 2025-12) of the Logbook into an archive'
+  const RESETTING = 'resetting deletes 2 months (2025-11 to 2025-12) of the Logbook for good'
+  const next = (action: string): readonly string[] => [
+    `at an interactive terminal, outside CI: git discern logbook ${action}`,
+    `to see what would happen: git discern logbook ${action} --dry-run`,
+  ]
+  const refusal = (deed: string, found: string, action: string): string =>
+    [
+      `git discern: ${deed}: expected a yes at an interactive terminal, found ${found}; everything is kept`,
+      ...next(action).map(hint => `  next: ${hint}`),
+      '',
+    ].join('\n')
 
   it('say what will happen, take a no for a no, and act on a yes', async t => {
     const s = scratch(t)
     const { folder, archives } = repositoryWithBook(s)
     const questions: string[] = []
     const no = await ask(s, 'seal', false, questions)
-    assert.deepEqual(told(no), [
-      'sealing moves 2 months (2025-11 to 2025-12) of the Logbook into an archive',
-      `patterns and show no longer see these events in ${archives}`,
-    ])
-    assert.deepEqual([no.exit, no.result.error], [1, 'awaiting_confirmation'])
-    assert.deepEqual(no.result.hints, ['say yes at a terminal, or: git discern logbook seal --confirmed'])
+    assert.deepEqual(told(no), [SEALING, `patterns and show no longer see these events in ${archives}`])
+    assert.deepEqual([no.exit, no.out, no.err], [1, '', refusal(SEALING, 'none', 'seal')])
     assert.equal(existsSync(archives), false)
     const yes = await ask(s, 'seal', true, questions)
-    assert.deepEqual(yes.data, {
-      action: 'seal',
-      months: ['2025-11.jsonl', '2025-12.jsonl'],
-      archives: [{ path: join(archives, readdirSync(archives)[0] ?? ''), bytes: yes.data.archives[0].bytes }],
-    })
+    assert.equal(yes.exit, 0, yes.err)
     assert.match(readdirSync(archives).join(), /^logbook-20260102T000000Z\.jsonl$/)
     assert.equal(existsSync(folder), false)
     writeBook({ folder } as Places)
     const kept = await ask(s, 'reset', false, questions)
     assert.deepEqual(told(kept), [
-      'resetting deletes 2 months (2025-11 to 2025-12) of the Logbook for good',
+      RESETTING,
       'what was sealed stays',
       'to keep the events and begin anew: git discern logbook seal',
     ])
-    assert.deepEqual(kept.result.hints, ['say yes at a terminal, or: git discern logbook reset --confirmed'])
+    assert.deepEqual([kept.exit, kept.out, kept.err], [1, '', refusal(RESETTING, 'none', 'reset')])
     assert.equal(readdirSync(folder).length, 2)
     const gone = await ask(s, 'reset', true, questions)
-    assert.deepEqual(gone.data.removed, ['2025-11.jsonl', '2025-12.jsonl'])
+    assert.equal(
+      gone.out,
+      'deleted 2025-11.jsonl, 2025-12.jsonl\nwhat was sealed stays: git discern logbook stats\n',
+      gone.err,
+    )
     assert.deepEqual([readdirSync(folder), readdirSync(archives).length], [[], 1])
     assert.deepEqual(questions, [
       'Seal the Logbook?',
@@ -390,18 +397,113 @@ describe('git discern logbook seal and reset', () => {
     ])
   })
 
+  it('ask nobody in a pipe, in CI, for a program or on the word of an option, even where a yes could be had', async t => {
+    const s = scratch(t)
+    const { folder } = repositoryWithBook(s)
+    const before = snapshot(s.path('r'))
+    let asked = 0
+    const confirm = async (): Promise<boolean> => {
+      asked += 1
+      return true
+    }
+    // A verb that has begun is no reason to wait for what is refused anyway.
+    const begun = `${beginLine('x', '2026-01-01T23:59:00.000Z')}\n`
+    for (const [action, deed] of [
+      ['seal', SEALING],
+      ['reset', RESETTING],
+    ] as const) {
+      for (const CI of ['true', '1', 'yes']) {
+        const ci = await s.discern('r', ['logbook', action], { env: { CI }, confirm })
+        assert.deepEqual([ci.exit, ci.out, ci.err], [1, '', refusal(deed, 'the variable CI', action)], CI)
+      }
+      const pipe = await s.discern('r', ['logbook', action])
+      assert.deepEqual([pipe.exit, pipe.out, pipe.err], [1, '', refusal(deed, 'a pipe or file', action)])
+      const both = await s.discern('r', ['logbook', action], { env: { CI: 'true' } })
+      assert.equal(both.err, refusal(deed, 'the variable CI and a pipe or file', action))
+      const json = await s.discern('r', ['logbook', action, '--json'], { confirm })
+      assert.deepEqual([json.exit, json.result.error], [1, 'terminal_yes_required'])
+      assert.match(
+        json.result.message ?? '',
+        /: expected a yes at an interactive terminal, found --json; everything is kept$/,
+      )
+      assert.deepEqual(json.result.hints, next(action))
+      const markdown = await s.discern('r', ['logbook', action, '--markdown'], { confirm })
+      assert.equal(markdown.exit, 1)
+      assert.match(markdown.out, /found \\?-\\?-markdown; everything is kept/)
+      const option = await s.discern('r', ['logbook', action, '--confirmed', '--json'], { confirm })
+      assert.deepEqual([option.exit, option.result.error], [2, 'invalid_arguments'])
+      assert.match(option.result.message ?? '', /unknown option --confirmed$/)
+      writeFileSync(join(folder, '2026-01.jsonl'), begun)
+      const busy = await s.discern('r', ['logbook', action, '--json'], { confirm })
+      assert.equal(busy.result.error, 'terminal_yes_required')
+      rmSync(join(folder, '2026-01.jsonl'))
+    }
+    assert.equal(asked, 0)
+    assert.deepEqual(snapshot(s.path('r')), before)
+    for (const CI of ['', '0', 'false', 'FALSE']) {
+      const run = await s.discern('r', ['logbook', 'seal'], {
+        env: { CI },
+        confirm: async () => {
+          asked += 1
+          return false
+        },
+      })
+      assert.equal(run.err, refusal(SEALING, 'none', 'seal'), CI)
+    }
+    assert.equal(asked, 4)
+  })
+
+  it('of the real program take a typed yes for a yes, and keep everything on Enter, the end of input or anything else', async t => {
+    const s = scratch(t)
+    const { folder, archives } = repositoryWithBook(s)
+    const [node, script] = bundle
+    const terminal = ['-r', join(projectRoot, 'test/support/terminal.cjs')]
+    const before = snapshot(s.path('r'))
+    const type = (input: string, at: readonly string[], args: readonly string[], env = {}) =>
+      s.exec('r', node, [...at, script, 'logbook', ...args], { input, env: { TERM: 'dumb', ...env } })
+    for (const action of ['seal', 'reset']) {
+      for (const input of ['\n', '', 'n\n', 'yess\n', 'Seal\n']) {
+        const kept = type(input, terminal, [action])
+        assert.deepEqual([kept.exit, kept.out], [1, ''], JSON.stringify(input))
+        assert.match(kept.err, / the Logbook\? \[y\/N\] /)
+        assert.match(kept.err, /found none; everything is kept\n/)
+      }
+      for (const [found, at, args, env] of [
+        ['a pipe or file', [], [action], {}],
+        ['the variable CI', terminal, [action], { CI: 'true' }],
+        ['--json', terminal, [action, '--json'], {}],
+        ['--json', [], [action, '--json'], {}],
+      ] as const) {
+        const refused = type('y\n', at, args, env)
+        assert.equal(refused.exit, 1, found)
+        assert.doesNotMatch(refused.err, /\[y\/N\]/)
+        assert.ok(`${refused.out}${refused.err}`.includes(`found ${found}; everything is kept`), refused.err)
+      }
+    }
+    assert.deepEqual(snapshot(s.path('r')), before)
+    const sealed = type('y\n', terminal, ['seal'])
+    assert.equal(sealed.exit, 0, sealed.err)
+    assert.match(sealed.out, /^sealed 1\.\d KiB into /)
+    assert.deepEqual([existsSync(folder), readdirSync(archives).length], [false, 1])
+    writeBook({ folder } as Places)
+    const gone = type('YES\n', terminal, ['reset'], { CI: 'false' })
+    assert.equal(gone.exit, 0, gone.err)
+    assert.deepEqual([readdirSync(folder), readdirSync(archives).length], [[], 1])
+  })
+
   it('refuse when a verb begins while the question waits for its answer', async t => {
     const s = scratch(t)
     const { folder } = repositoryWithBook(s)
     for (const action of ['seal', 'reset']) {
       const begun = `${beginLine(action, '2026-01-01T23:59:00.000Z')}\n`
-      const run = await s.discern('r', ['logbook', action, '--json'], {
+      const run = await s.discern('r', ['logbook', action], {
         confirm: async () => {
           writeFileSync(join(folder, '2026-01.jsonl'), begun)
           return true
         },
       })
-      assert.equal(run.result.error, 'logbook_in_use', action)
+      assert.equal(run.exit, 1, action)
+      assert.match(run.err, /^git discern: git discern done began at 2026-01-01T23:59:00\.000Z and has not ended; /)
       assert.equal(s.read(join(folder, '2026-01.jsonl')), begun)
       assert.equal(readdirSync(folder).length, 3)
       rmSync(join(folder, '2026-01.jsonl'))
@@ -415,39 +517,36 @@ describe('git discern logbook seal and reset', () => {
       const run = await s.discern('r', ['logbook', ...args])
       return run.out + run.err
     }
-    assert.equal(
-      await text('seal', '--dry-run'),
-      'would do this: sealing moves 2 months (2025-11 to 2025-12) of the Logbook into an archive\n',
-    )
-    assert.equal(
-      await text('reset'),
-      `git discern: resetting deletes 2 months (2025-11 to 2025-12) of the Logbook for good, and nobody has said yes
-  next: say yes at a terminal, or: git discern logbook reset --confirmed
-`,
-    )
+    const agreed = async (action: string): Promise<string> => {
+      const run = await ask(s, action, true)
+      return run.out + run.err
+    }
+    assert.equal(await text('seal', '--dry-run'), `would do this: ${SEALING}\n`)
+    assert.equal(await text('reset', '--dry-run'), `would do this: ${RESETTING}\n`)
     assert.match(
-      await text('seal', '--confirmed'),
+      await agreed('seal'),
       new RegExp(`^sealed 1\\.\\d KiB into ${archives}/logbook-20260102T000000Z\\.jsonl\n$`),
     )
-    assert.equal(await text('seal', '--confirmed'), 'the Logbook is empty; nothing was sealed\n')
+    assert.equal(await text('seal'), 'the Logbook is empty; nothing was sealed\n')
     assert.equal(await text('seal', '--dry-run'), 'there is nothing to do\n')
     assert.equal(await text('reset', '--dry-run'), 'there is nothing to do\n')
     assert.equal(
-      await text('reset', '--confirmed'),
+      await text('reset'),
       'the Logbook is empty; nothing was deleted\nwhat was sealed stays: git discern logbook stats\n',
     )
-    s.write(join(folder, '2025-12.jsonl'), `${JSON.stringify(verbEvent('one'))}\n`)
     assert.equal(
-      await text('reset', '--confirmed', '--markdown'),
-      'deleted 2025-12.jsonl\n\nwhat was sealed stays: git discern logbook stats\n',
+      await text('reset', '--markdown'),
+      'the Logbook is empty; nothing was deleted\n\nwhat was sealed stays: git discern logbook stats\n',
     )
+    s.write(join(folder, '2025-12.jsonl'), `${JSON.stringify(verbEvent('one'))}\n`)
+    assert.equal(await agreed('reset'), 'deleted 2025-12.jsonl\nwhat was sealed stays: git discern logbook stats\n')
     mkdirSync(join(recovery, '20250102T000000Z'), { recursive: true })
     writeFileSync(join(recovery, '20250102T000000Z', '2025-01.jsonl'), `${JSON.stringify(verbEvent('old'))}\n`)
-    assert.match(
+    assert.equal(
       await text('seal'),
-      /^git discern: sealing archives what an interrupted seal left, and nobody has said yes\n/,
+      refusal('sealing archives what an interrupted seal left', 'a pipe or file', 'seal'),
     )
-    assert.match(await text('seal', '--confirmed'), /^sealed 193 bytes into .*logbook-20250102T000000Z\.jsonl\n$/)
+    assert.match(await agreed('seal'), /^sealed 193 bytes into .*logbook-20250102T000000Z\.jsonl\n$/)
     assert.equal(existsSync(recovery), false)
   })
 })
