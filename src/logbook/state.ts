@@ -4,23 +4,15 @@
  */
 import type { Bounds } from '../git/bounded.ts'
 import type { Worktree } from '../git/repository.ts'
-import {
-  differences,
-  GITLINK_MODE,
-  type IndexEntry,
-  indexEntries,
-  isPlain,
-  type Probe,
-  untrackedPaths,
-} from '../git/state.ts'
-import { STATE_READ_COUNT } from '../limits.ts'
+import { differences, indexEntries, type Probe, untrackedPaths } from '../git/state.ts'
 import type { Key } from '../store/digest.ts'
 import type { KeyAnswer } from '../store/hmac-key.ts'
 import { type Allowance, within } from './allowance.ts'
 import type { CaptureBoundary, StateEvidence } from './event.ts'
 import { type Ledger, openLedger } from './ledger.ts'
-import { headDigest, indexDigest, standingsDigest, stateDigest, submodulesDigest } from './manifest.ts'
-import { type Outer, repositoryAt, submodules } from './submodules.ts'
+import { headDigest, indexDigest, stateDigest, submodulesDigest } from './manifest.ts'
+import { observed, standings } from './standings.ts'
+import { type Outer, submodules } from './submodules.ts'
 import { openObserver } from './work-tree.ts'
 
 export interface CaptureInput {
@@ -164,55 +156,4 @@ const take = <T>(
   if ('known' in probe) return probe.known
   ledger.lacks(category, probe.unavailable)
   return undefined
-}
-
-/** What differs by git's word, and every entry whose file git's word does not cover; submodules are looked at elsewhere. */
-const observed = (entries: readonly IndexEntry[], changed: readonly Buffer[]): readonly Buffer[] => {
-  const paths = new Map(changed.map(path => [path.toString('latin1'), path]))
-  for (const entry of entries) if (!isPlain(entry)) paths.set(entry.path.toString('latin1'), entry.path)
-  for (const { mode, path } of entries) if (mode === GITLINK_MODE) paths.delete(path.toString('latin1'))
-  return [...paths.values()].sort(Buffer.compare)
-}
-
-/** Reads what stands at each path and digests it in order, some at a time. Without a key nothing is read. */
-const standings = async (
-  component: 'tracked' | 'untracked',
-  paths: readonly Buffer[],
-  key: Key | undefined,
-  outer: Outer,
-  ledger: Ledger,
-): Promise<void> => {
-  if (!key) return
-  const manifest = standingsDigest(key, component)
-  let whole = true
-  const lacks = (reason: Parameters<Ledger['lacks']>[1]): void => {
-    whole = false
-    ledger.lacks(component, reason)
-  }
-  for (let at = 0; at < paths.length; at += STATE_READ_COUNT) {
-    if (outer.bounds.signal?.aborted) return
-    const batch = paths.slice(at, at + STATE_READ_COUNT)
-    const found = await Promise.all(batch.map(path => outer.observer.observe(path)))
-    for (const [offset, standing] of found.entries()) {
-      const path = batch[offset] ?? Buffer.alloc(0)
-      if ('unavailable' in standing) {
-        lacks(standing.unavailable)
-        // Whatever comes after a limit is past it too.
-        if (standing.unavailable.endsWith('-limit')) return
-        continue
-      }
-      // Git named it a moment ago.
-      if (component === 'untracked' && standing.known.kind === 'deleted') lacks('unreadable')
-      if (standing.known.kind === 'file') ledger.bytes[`${component}_content`] += standing.known.content.length
-      if (standing.known.kind === 'symlink') ledger.bytes[`${component}_content`] += standing.known.target.length
-      const folder = path.at(-1) === 47 ? path.subarray(0, -1) : path
-      const inside =
-        standing.known.kind === 'directory' && (await outer.observer.isRepository(folder).catch(() => true))
-          ? await repositoryAt(outer, folder)
-          : { known: [] }
-      if ('unavailable' in inside) lacks(inside.unavailable)
-      else manifest.add(path, standing.known, inside.known)
-    }
-  }
-  if (whole) ledger.components[component] = manifest.digest()
 }

@@ -161,11 +161,15 @@ describe('submodules of a captured state', { concurrency: 2 }, () => {
     assert.deepEqual(incompleteOf(await captured(s, 'r')), ['untracked/dirty'])
     must(s, 'r', 'rm -r in; git init -q in; echo 1 >in/n')
     assert.deepEqual(incompleteOf(await captured(s, 'r')), ['untracked/unavailable'])
-    must(s, 'r', `rm -r in; n="$(printf 'b\\377')"; git init -q "$n"; git -C "$n" commit -q --allow-empty -m a`)
+    must(
+      s,
+      'r',
+      `rm -r in; for n in "$(printf 'b\\377')" "$(printf 'b\\357\\277\\275')"; do git init -q "$n"; git -C "$n" commit -q --allow-empty -m a; done`,
+    )
     assert.deepEqual(
       incompleteOf(await captured(s, 'r')),
       ['untracked/unavailable'],
-      'no process starts in such a folder',
+      'no process starts in such a folder, and the one that is named like it is another',
     )
     assert.ok(existsSync(s.path('r/f')))
   })
