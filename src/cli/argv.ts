@@ -18,6 +18,11 @@ const nearest = async (word: string, known: readonly string[]): Promise<string |
   return closestMatch(word, known, { maxDistance: 3 })
 }
 
+/** A lone dash is a word, standard input by custom; mri takes it for an option without a name. No argument can hold a NUL. */
+const DASH = '\0-'
+const hideDash = (word: string): string => (word === '-' ? DASH : word)
+const showDash = (word: unknown): string => (word === DASH ? '-' : String(word))
+
 /** Refuses with `invalid_arguments`, the command's usage as the next action. */
 export const parseArguments = async (
   command: Command,
@@ -32,7 +37,7 @@ export const parseArguments = async (
   for (const flag of flags) alias[flag.name] = flag.short ? [flag.short] : []
   const operandsAt = argv.indexOf('--')
   const before = operandsAt === -1 ? argv : argv.slice(0, operandsAt)
-  const parsed = mri([...before], {
+  const parsed = mri(before.map(hideDash), {
     alias,
     boolean: flags.filter(flag => flag.value === undefined).map(flag => flag.name),
     string: valued.map(flag => flag.name),
@@ -64,13 +69,13 @@ export const parseArguments = async (
       values[flag.name] = value === true ? true : undefined
       continue
     }
-    const list = (Array.isArray(value) ? value : given ? [value] : []).map(String)
+    const list = (Array.isArray(value) ? value : given ? [value] : []).map(showDash)
     if (list.some(item => item === '')) return problem(`--${flag.name} needs a ${flag.value}`)
     if (flag.repeatable) values[flag.name] = list
     else if (list.length > 1) return problem(`--${flag.name} may be given once`)
     else values[flag.name] = list[0]
   }
-  const operands = [...parsed._.map(String), ...(operandsAt === -1 ? [] : argv.slice(operandsAt + 1))]
+  const operands = [...parsed._.map(showDash), ...(operandsAt === -1 ? [] : argv.slice(operandsAt + 1))]
   const help = values['help'] === true
   const [fewest, most] = command.arity ?? [0, 0]
   if (!help && operands.length < fewest) return problem(`expected ${command.operands}`)

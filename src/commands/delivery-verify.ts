@@ -25,8 +25,9 @@ const EXAMPLE = 'verify <file> --commit <commit>'
 /** One thing that a record is bound to. */
 interface Expectation {
   readonly what: string
-  readonly expected: string
-  /** `undefined` when the record says nothing of it. */
+  /** `undefined` when the record must say nothing of it. */
+  readonly expected: string | undefined
+  /** `undefined` when it says nothing. */
   readonly found: string | undefined
   readonly by: 'flag' | 'ledger'
 }
@@ -39,13 +40,12 @@ export const verify = async (context: Context, call: Call, file: string | undefi
   const repository = await openRepository(context)
   const ledger = await ledgerOf(repository, record.delivery)
   const expectations = await expectationsOf(repository, record, ledger, call.flags)
-  const unfit = ledger ? fitProblems(record, ledger) : []
+  const shape = shapeProblems(record)
+  const unfit = ledger ? fitProblems(record, ledger, shape.length > 0) : []
   const mismatches = [
-    ...shapeProblems(record),
+    ...shape,
     ...expectations.flatMap(({ what, expected, found }) =>
-      found === expected
-        ? []
-        : [`its ${what} is ${found === undefined ? 'not said' : quote(found)}, not ${quote(expected)}`],
+      found === expected ? [] : [`its ${what} is ${said(found)}, not ${said(expected)}`],
     ),
     ...unfit,
   ]
@@ -55,22 +55,24 @@ export const verify = async (context: Context, call: Call, file: string | undefi
     record: recordId(record),
     checks: expectations
       .filter(({ expected, found }) => expected === found)
-      .map(({ what, expected, by }) => ({ what, value: escapeText(expected), by })),
+      .map(({ what, expected, by }) => ({ what, value: escapeText(expected ?? 'none'), by })),
     unchecked: BOUND.filter(what => !expectations.some(one => one.what === what)),
-    ledger: relationOf(record, ledger, unfit),
+    ledger: relationOf(record, ledger, [...shape, ...unfit]),
   }
   if (mismatches.length > 0) throw new Refusal('record_mismatch', { file: shown, mismatches }, { data })
   return { ok: true, verb: VERB, data }
 }
 
 /** Whether this clone has the delivery, and the record already, or as what may come next. */
-const relationOf = (record: DeliveryRecord, ledger: Ledger | undefined, unfit: readonly string[]): string => {
+const relationOf = (record: DeliveryRecord, ledger: Ledger | undefined, problems: readonly string[]): string => {
   if (ledger === undefined) return 'absent'
   if (isRecorded(record, ledger)) return 'recorded'
-  return unfit.length === 0 ? 'next' : 'unfit'
+  return problems.length === 0 ? 'next' : 'unfit'
 }
 
-const quote = (value: string): string => JSON.stringify(escapeText(value))
+const said = (value: string | undefined): string => (value === undefined ? 'none' : quote(value))
+
+const quote = (value: string): string => escapeText(JSON.stringify(value))
 
 const readRecord = async (context: Context, call: Call, file: string, shown: string): Promise<Buffer> => {
   if (file === '-') {
@@ -101,6 +103,8 @@ const ledgerOf = async (repository: Repository, name: string): Promise<Ledger | 
 /** In the order in which they are said. */
 const BOUND = ['repository', 'commit', 'run', 'attempt', 'corpus'] as const
 
+type Binding = Readonly<Partial<Record<(typeof BOUND)[number], string | undefined>>>
+
 /** What was typed; else what the delivery is now. A delivery without a corpus revision expects none. */
 const expectationsOf = async (
   repository: Repository,
@@ -109,35 +113,33 @@ const expectationsOf = async (
   flags: Flags,
 ): Promise<readonly Expectation[]> => {
   const commit = text(flags['commit'])
-  const known: Readonly<Record<string, string | undefined>> = ledger
+  if (commit === undefined && !ledger) {
+    throw usage(`verify needs --commit, since delivery ${record.delivery} is not known here`, EXAMPLE)
+  }
+  const known: Binding = ledger
     ? {
         repository: ledger.records.at(-1)?.repository,
         commit: ledger.standing.sourceCommit,
-        corpus: ledger.standing.corpusRevision ?? 'none',
+        corpus: ledger.standing.corpusRevision,
       }
     : {}
-  if (commit === undefined && known['commit'] === undefined) {
-    throw usage(`verify needs --commit, since delivery ${record.delivery} is not known here`, EXAMPLE)
-  }
-  const typed: Readonly<Record<string, string | undefined>> = {
+  const typed: Binding = {
     repository: text(flags['repository']),
     commit: commit === undefined ? undefined : await fullCommit(repository, commit),
     run: text(flags['run']),
     attempt: text(flags['attempt']),
     corpus: text(flags['corpus']),
   }
-  const found: Readonly<Record<string, string | undefined>> = {
+  const found: Binding = {
     repository: record.repository,
     commit: record.sourceCommit,
     run: record.run?.id,
     attempt: record.run && String(record.run.attempt),
-    corpus: record.corpusRevision ?? (typed['corpus'] === undefined ? 'none' : undefined),
+    corpus: record.corpusRevision,
   }
   return BOUND.flatMap((what): readonly Expectation[] => {
-    const [own, expected] = [typed[what], typed[what] ?? known[what]]
-    return expected === undefined
-      ? []
-      : [{ what, expected, found: found[what], by: own === undefined ? 'ledger' : 'flag' }]
+    if (typed[what] !== undefined) return [{ what, expected: typed[what], found: found[what], by: 'flag' }]
+    return Object.hasOwn(known, what) ? [{ what, expected: known[what], found: found[what], by: 'ledger' }] : []
   })
 }
 
@@ -175,7 +177,7 @@ const isRecorded = (record: DeliveryRecord, { records }: Ledger): boolean =>
   records.some(one => one.generation === record.generation && recordId(one) === recordId(record))
 
 /** Either a generation of the delivery as it is here, or the one that may come next. */
-const fitProblems = (record: DeliveryRecord, ledger: Ledger): readonly string[] => {
+const fitProblems = (record: DeliveryRecord, ledger: Ledger, broken: boolean): readonly string[] => {
   if (isRecorded(record, ledger)) return []
   const { standing, records, name } = ledger
   const newest = records.at(-1)
@@ -188,6 +190,8 @@ const fitProblems = (record: DeliveryRecord, ledger: Ledger): readonly string[] 
   if (newest && record.previous !== recordId(newest)) {
     return [`it follows another record than generation ${standing.generation} of ${name} here`]
   }
+  // What is wrong with it by itself was said already.
+  if (broken) return []
   const next = advance(standing, record)
-  return 'problem' in next ? [next.problem] : []
+  return 'problem' in next ? [escapeText(next.problem)] : []
 }

@@ -34,7 +34,7 @@ const quote = (value: unknown): string => {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value))
   const cut =
     text.length > CONDITION_QUOTE_LIMIT_CHARACTERS ? `${text.slice(0, CONDITION_QUOTE_LIMIT_CHARACTERS)}…` : text
-  return typeof value === 'string' ? JSON.stringify(escapeText(cut)) : escapeText(cut)
+  return escapeText(typeof value === 'string' ? JSON.stringify(cut) : cut)
 }
 
 /** A value of an answer can be of any depth and size; only its kind is said unless it is small by nature. */

@@ -39,8 +39,8 @@ class NoAnswer extends Error {}
 
 /** A piece of what somebody else sent, harmless and short. */
 const quote = (text: string): string =>
-  JSON.stringify(
-    escapeText(
+  escapeText(
+    JSON.stringify(
       text.length > CONDITION_QUOTE_LIMIT_CHARACTERS ? `${text.slice(0, CONDITION_QUOTE_LIMIT_CHARACTERS)}…` : text,
     ),
   )

@@ -172,14 +172,18 @@ export const deliver = async (
   s: Scratch,
   name: string,
   delivery: string,
-  { steps = STEPS.length, corpus = 'c-7' as string | undefined } = {},
+  { steps = STEPS.length, corpus = 'c-7' as string | null } = {},
 ): Promise<Ledger> => {
   const repository = await repositoryOf(t, s, name)
   const sourceCommit = s.git(name, 'rev-parse', 'main')
   const context = contextFor(s.path(name), s.env)
   let ledger: Ledger | undefined
   for (const step of STEPS.slice(0, steps)) {
-    const record = following(ledger, step, { delivery, sourceCommit, ...(corpus ? { corpusRevision: corpus } : {}) })
+    const record = following(ledger, step, {
+      delivery,
+      sourceCommit,
+      ...(corpus !== null ? { corpusRevision: corpus } : {}),
+    })
     const written = await appendRecord(context, repository, ledger, record)
     assert.ok('commit' in written, JSON.stringify(written))
     ledger = await readLedger(repository, delivery, written.commit)
