@@ -7,6 +7,7 @@ import type { Context } from '../context.ts'
 import { Interrupted } from '../errors.ts'
 import { runProgram } from './program.ts'
 import { progressFor } from './progress.ts'
+import { renderText } from './render.ts'
 
 declare const DISCERN_VERSION: string | undefined
 
@@ -62,6 +63,13 @@ const start = async (): Promise<void> => {
     })
   }
   const closers: (() => void | Promise<void>)[] = []
+  /** With `-q` nothing is said of the work, but nobody says yes to what was not shown (design 4.13). */
+  const unseen: string[] = []
+  const confirm = (question: string): Promise<boolean> => {
+    const blocks = unseen.splice(0).map(text => ({ kind: 'line', text }) as const)
+    if (blocks.length > 0) process.stderr.write(renderText(blocks, false))
+    return confirmAtTerminal(question)
+  }
   const context: Context = {
     // For an alias git changes to the top level and says where the user stood (case 90). With GIT_DIR set this is a hook,
     // whose relative GIT_DIR holds only from where git started it.
@@ -77,10 +85,13 @@ const start = async (): Promise<void> => {
     platform: `${process.platform}-${process.arch}`,
     terminal: process.stderr.isTTY === true,
     signal: aborter.signal,
-    progress: progress.event,
+    progress: event => {
+      if (quiet && event.kind === 'note') unseen.push(event.text)
+      progress.event(event)
+    },
     // Asked for by few verbs, and looking at standard input costs more than many a git process.
     get confirm() {
-      return !machine && process.stdin.isTTY === true && process.stderr.isTTY === true ? confirmAtTerminal : undefined
+      return !machine && process.stdin.isTTY === true && process.stderr.isTTY === true ? confirm : undefined
     },
     defer: close => closers.push(close),
   }

@@ -10,6 +10,7 @@ import { advance, stageProblem } from '../delivery/standing.ts'
 import { Refusal, reasonOf } from '../errors.ts'
 import { displayPath } from '../git/path.ts'
 import { worktreeState } from '../git/worktrees.ts'
+import { isCi } from '../logbook/driver.ts'
 import { abbreviate } from '../proof/envelope.ts'
 import type { Result } from '../result.ts'
 import {
@@ -189,15 +190,8 @@ const requireOwner = async (
 ): Promise<NonNullable<DeliveryRecord['acceptedBy']>> => {
   if (flags['confirmed'] === true) return 'conversation'
   const environment = context.env['DISCERN_ENVIRONMENT']
-  const { CI } = context.env
-  if (
-    CI !== undefined &&
-    CI !== '' &&
-    environment !== undefined &&
-    settings.protectedEnvironments.includes(environment)
-  ) {
-    return 'protected-environment'
-  }
+  const named = environment !== undefined && settings.protectedEnvironments.includes(environment)
+  if (named && isCi(context)) return 'protected-environment'
   const question = `accept delivery ${name}, generation ${standing.generation}, commit ${abbreviate(standing.sourceCommit)}?`
   if (await context.confirm?.(question)) return 'terminal'
   throw new Refusal('awaiting_confirmation', {

@@ -67,7 +67,7 @@ export const openValidation = (input: ValidationInput): ValidationCapture => {
   }
   return {
     boundary: async () => {
-      captured = await captureAll(input.worktree, capture, execution)
+      captured = await captureAll(input, capture, execution)
     },
     conclude: steps => ({
       version: VALIDATION_VERSION,
@@ -91,12 +91,12 @@ const select = ({ plan, reused }: ValidationInput, stages: readonly Stage[]): Ex
 
 /** State and conditions under one allowance; both halves are total, and so is what puts them together. */
 const captureAll = async (
-  worktree: Worktree,
+  { context, worktree }: ValidationInput,
   capture: CaptureBoundary,
   execution: ExecutionInput,
 ): Promise<Captured> => {
   try {
-    const allowance = openAllowance()
+    const allowance = openAllowance({ signal: context.signal })
     const key = openKey(worktree)
     const [state, envelope] = await Promise.all([
       captureState(worktree, { capture, allowance, key }),
