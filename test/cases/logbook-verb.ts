@@ -469,7 +469,7 @@ describe('git discern logbook seal and reset', () => {
         assert.match(kept.err, /found none; everything is kept\n/)
       }
       // Asking for silence is not asking to be asked blindly.
-      assert.match(type('\n', terminal, [action, '-q']).err, / of the Logbook[^]* the Logbook\? \[y\/N\] /)
+      assert.match(type('\n', terminal, [action, '-q']).err, / of the Logbook[\s\S]* the Logbook\? \[y\/N\] /)
       for (const [found, at, args, env] of [
         ['a pipe or file', [], [action], {}],
         ['the variable CI', terminal, [action], { CI: 'true' }],
