@@ -13,26 +13,30 @@ import { checkpointsData, lookAtCheckpoints, tryGoverning } from './owed.ts'
 import { type Opening, openSituation, type Situation } from './situation.ts'
 
 export const run = async (context: Context, _call: Call): Promise<Result> => {
-  const { situation, looked } = await lookNow(context)
+  let lately: Promise<Economics | undefined> = Promise.resolve(undefined)
+  const { looked } = await lookNow(context, opening => {
+    lately = readLately(opening)
+  })
   return {
     ok: true,
     verb: 'checkpoints',
     data: looked
-      ? { ...checkpointsData(looked.policy, looked.owed), ...(await lately(situation, looked)) }
+      ? { ...checkpointsData(looked.policy, looked.owed), ...economicsData(looked, await lately) }
       : { checkpoints: [], ungoverned: [], drops: [] },
     advisories: [...(looked ? lagAdvisory(looked) : []), ...(looked ? dropAdvisories(looked.owed) : [])],
   }
 }
 
-/** What the Logbook says of the checkpoints that govern; nothing where there is none, or it does not name them. */
-const lately = async (
-  { worktree, trunk }: Situation,
-  { owed }: Looked,
-): Promise<{ readonly economics?: Economics }> => {
-  const governing = new Set(owed.checkpoints.map(({ definition }) => definition.id))
-  if (governing.size === 0) return {}
+/** What the Logbook says lately, read while git still looks at the change; nothing where no checkpoint is configured. Never throws. */
+const readLately = async ({ worktree, trunk, configuration }: Opening): Promise<Economics | undefined> => {
+  if (Object.keys(configuration?.checkpoints ?? {}).length === 0) return undefined
   const { newestEconomics } = await import('../logbook/economics.ts')
-  const economics = await newestEconomics(worktree, trunk.name)
+  return newestEconomics(worktree, trunk.name)
+}
+
+/** Of the checkpoints that govern; nothing where the Logbook does not name them. */
+const economicsData = ({ owed }: Looked, economics: Economics | undefined): { readonly economics?: Economics } => {
+  const governing = new Set(owed.checkpoints.map(({ definition }) => definition.id))
   const checkpoints = economics?.checkpoints.filter(({ id }) => governing.has(id)) ?? []
   return economics && checkpoints.length > 0 ? { economics: { ...economics, checkpoints } } : {}
 }
@@ -105,10 +109,13 @@ export const lookHere = async (
 /** The situation and its obligations, read side by side. An interruption ends every git at once and is thrown (case 83). */
 export const lookNow = async (
   context: Context,
+  /** Called as soon as everything but the state of the work tree is known. */
+  meanwhile?: (opening: Opening) => void,
 ): Promise<{ readonly situation: Situation; readonly looked: Looked | undefined }> => {
   try {
     const opening = await openSituation(context, context.signal)
     const early = lookEarly(opening)
+    meanwhile?.(opening)
     const situation = { ...opening, state: await opening.state }
     return { situation, looked: await lookHere(situation, early) }
   } finally {

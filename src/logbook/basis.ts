@@ -19,11 +19,18 @@ export const condition = (name: string, values: Iterable<string>): Condition => 
 /** Keyed digests are long and say nothing by themselves; these digits tell those of one repository apart. */
 export const shortDigest = (digest: string): string => digest.slice(0, KEYED_SHORT_DIGITS)
 
-const byNumber = new Intl.Collator('en', { numeric: true }).compare
+/** `1.9.0` before `1.10.0`; a collator would cost as much as everything else here. */
+const byVersion = (left: string, right: string): number => {
+  const [ours, theirs] = [left.split('.'), right.split('.')]
+  const at = ours.findIndex((part, index) => part !== theirs[index])
+  if (at === -1) return ours.length - theirs.length
+  const [mine = '', other = ''] = [ours[at], theirs[at]]
+  return Number.parseInt(mine, 10) - Number.parseInt(other, 10) || (mine < other ? -1 : 1)
+}
 
 /** Distinct writers, oldest version first. */
 export const versionsOf = (writers: Iterable<string | undefined>): readonly string[] =>
-  [...new Set([...writers].map(writer => writer ?? 'unknown'))].sort(byNumber)
+  [...new Set([...writers].map(writer => writer ?? 'unknown'))].sort(byVersion)
 
 /** Middle of the values; the mean of both middles where they are even in number. `0` of none. */
 export const median = (values: readonly number[]): number => {

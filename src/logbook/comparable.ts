@@ -65,9 +65,8 @@ const numbering = (): ((text: string) => number) => {
   }
 }
 
-/** Why a record cannot be compared though its state is complete, or its jobs in the order of their ids. */
+/** Why a complete record cannot be compared, or its jobs in the order of their ids. */
 const comparableJobs = ({ execution }: Validation): readonly ComparableJob[] | NotComparable => {
-  if (!execution.complete || (execution.incomplete?.length ?? 0) > 0) return 'execution-incomplete'
   if (execution.config_digest === undefined) return 'no-configuration-digest'
   if (execution.setup_digest === undefined) return 'no-setup-digest'
   const jobs = [...execution.jobs].sort(byId)
@@ -95,7 +94,7 @@ export const comparing = (): ((validation: Validation | undefined) => Comparable
 
   const writtenKey = (validation: Validation): string => {
     const { state, execution } = validation
-    let key = `${baseKey(validation)} ${state.capture} ${execution.mode} ${execution.complete} ${execution.incomplete?.length ?? 0}`
+    let key = `${baseKey(validation)} ${state.capture} ${execution.mode}`
     for (const job of execution.jobs)
       key += `,${jobKey(job)} ${job.concurrent_siblings} ${isUnit(job) ? job.outcome : ''}`
     return key
@@ -122,6 +121,7 @@ export const comparing = (): ((validation: Validation | undefined) => Comparable
     const { version, state, execution } = validation
     if (version !== state.version || version !== execution.version) return 'unequal-versions'
     if (!state.complete || state.digest === undefined || (state.incomplete?.length ?? 0) > 0) return 'state-incomplete'
+    if (!execution.complete || (execution.incomplete?.length ?? 0) > 0) return 'execution-incomplete'
     const key = writtenKey(validation)
     const shape = judged.get(key) ?? shapeOf(validation)
     judged.set(key, shape)

@@ -1,11 +1,11 @@
 /** What each checkpoint cost and brought lately, for `git discern checkpoints` (facts 7.7). No rationale ever reaches the Logbook. */
 import { LOGBOOK_NEWEST_COUNT } from '../limits.ts'
 import { median } from './basis.ts'
-import type { LogbookEvent } from './event.ts'
+import { EVENT_SCHEMA, type LogbookEvent, type VerbEvent } from './event.ts'
+import { linesFromEnd } from './lines.ts'
 import { look } from './look.ts'
-import type { Directories } from './month.ts'
+import { type Directories, listMonths, logbookFolder } from './month.ts'
 import type { Occasion } from './population.ts'
-import { newestEvents } from './read.ts'
 
 export interface CheckpointEconomics {
   readonly id: string
@@ -20,9 +20,8 @@ export interface CheckpointEconomics {
 }
 
 export interface Economics {
-  /** Newest events that were looked at: of any kind, and of them those that count. */
-  readonly events: number
-  readonly counted: number
+  /** Newest lines that were looked at. */
+  readonly lines: number
   readonly checkpoints: readonly CheckpointEconomics[]
 }
 
@@ -34,8 +33,12 @@ interface Row {
   varied: number
 }
 
-/** Counts by checkpoint over events that come oldest first. `trunk` as in `foldPopulation`. */
-export const economicsOf = async (events: readonly LogbookEvent[], trunk: string | undefined): Promise<Economics> => {
+/** Counts by checkpoint over events that come oldest first, out of `looked` lines. `trunk` as in `foldPopulation`. */
+export const economicsOf = async (
+  events: readonly LogbookEvent[],
+  trunk: string | undefined,
+  looked: number = events.length,
+): Promise<Economics> => {
   let rows = new Map<string, Row>()
   const rowOf = (id: string): Row => {
     const row = rows.get(id) ?? { efforts: new Set(), answers: [], met: 0, unmet: 0, varied: 0 }
@@ -47,11 +50,11 @@ export const economicsOf = async (events: readonly LogbookEvent[], trunk: string
     for (const { id } of [...fired, ...reopened, ...advise]) rowOf(id).efforts.add(effort ?? '')
     for (const { id, conclusion, elapsed_ms } of declared) {
       rowOf(id)[conclusion] += 1
-      if (elapsed_ms !== undefined) rowOf(id).answers.push(elapsed_ms)
+      if (typeof elapsed_ms === 'number') rowOf(id).answers.push(elapsed_ms)
     }
     for (const { landing } of landed) for (const id of landing.variances) rowOf(id).varied += 1
   }
-  const { population } = await look({
+  await look({
     read: async visit => events.forEach(visit),
     trunk,
     start: () => {
@@ -60,8 +63,7 @@ export const economicsOf = async (events: readonly LogbookEvent[], trunk: string
     },
   })
   return {
-    events: events.length,
-    counted: population.counted,
+    lines: looked,
     checkpoints: [...rows]
       .map(([id, { efforts, answers, ...counts }]) => ({
         id,
@@ -73,11 +75,75 @@ export const economicsOf = async (events: readonly LogbookEvent[], trunk: string
   }
 }
 
-/** The economics of the newest 200 events; `undefined` where there is no Logbook. Reads no further back than these, and never throws. */
+/** Whether a line can name a checkpoint; most lines cannot. Our lines are written without blanks. */
+const mayTell = (line: string): boolean =>
+  line.includes('"kind":"verb"') && (line.includes('"checkpoints":{"') || line.includes('"landing":['))
+
+const listOf = (value: unknown, item: (one: Readonly<Record<string, unknown>>) => boolean): boolean =>
+  value === undefined ||
+  (Array.isArray(value) && value.every(one => typeof one === 'object' && one !== null && item(one)))
+
+const named = ({ id }: Readonly<Record<string, unknown>>): boolean => typeof id === 'string'
+
+/**
+ * A line as far as it is counted here, or `undefined` where it is none of ours. Holding it to its whole contract takes longer than
+ * everything else that `checkpoints` does, so only what is used is looked at, and only that is kept.
+ */
+const telling = (line: string): VerbEvent | undefined => {
+  let event: VerbEvent
+  try {
+    event = JSON.parse(line) as VerbEvent
+  } catch {
+    return undefined
+  }
+  const { schema, kind, at, invocation, verb, driver, branch, head, epoch, outcome, dry_run, target } = event
+  const { checkpoints = {}, landing = [] } = event
+  const shaped =
+    schema === EVENT_SCHEMA &&
+    kind === 'verb' &&
+    typeof checkpoints === 'object' &&
+    checkpoints !== null &&
+    [checkpoints.fired, checkpoints.reopened, checkpoints.advise].every(list => listOf(list, named)) &&
+    listOf(checkpoints.declared, one => named(one) && (one['conclusion'] === 'met' || one['conclusion'] === 'unmet')) &&
+    listOf(landing, ({ variances }) => Array.isArray(variances) && variances.every(id => typeof id === 'string'))
+  if (!shaped) return undefined
+  const place = { branch, head, epoch, ...(target === undefined ? {} : { target }) }
+  const who = { ...(invocation === undefined ? {} : { invocation }), ...(driver ? { driver } : {}) }
+  const how = { outcome, clean: null, duration_ms: 0, ...(dry_run ? { dry_run } : {}) }
+  return { schema, kind, at, verb, surface: 'cli', ...who, ...place, ...how, checkpoints, landing }
+}
+
+/** The newest lines that can name a checkpoint, oldest first, and how many lines were looked at. */
+const newestTelling = async (
+  directories: Directories,
+): Promise<{ readonly looked: number; readonly events: readonly LogbookEvent[] }> => {
+  const events: LogbookEvent[] = []
+  let looked = 0
+  const { files } = await listMonths(logbookFolder(directories))
+  for (const { path } of files.toReversed()) {
+    try {
+      for await (const line of linesFromEnd(path)) {
+        if (line === '') continue
+        if (looked === LOGBOOK_NEWEST_COUNT) return { looked, events: events.reverse() }
+        looked += 1
+        const event = line !== undefined && mayTell(line) ? telling(line) : undefined
+        if (event) events.push(event)
+      }
+    } catch {
+      // A month that cannot be read is told by patterns; here there is less to say.
+    }
+  }
+  return { looked, events: events.reverse() }
+}
+
+/**
+ * The economics of the newest 200 lines; `undefined` where there is no Logbook. Reads no further back than these, and never
+ * throws.
+ */
 export const newestEconomics = async (
   directories: Directories,
   trunk: string | undefined,
 ): Promise<Economics | undefined> => {
-  const { events } = await newestEvents(directories, LOGBOOK_NEWEST_COUNT)
-  return events.length === 0 ? undefined : economicsOf(events, trunk)
+  const { looked, events } = await newestTelling(directories)
+  return events.length === 0 ? undefined : economicsOf(events, trunk, looked)
 }

@@ -62,7 +62,7 @@ export const patternsRows = async (
     const ours = { command, args: [...telling(s, file), script, 'patterns', '--json'], cwd, env: s.env }
     const parse = { command, args: ['-e', PARSE], cwd, env: s.env, before: () => void seen.push(told(file)) }
     const name = `patterns over ${EVENTS.toLocaleString('en')} events`
-    const row = compare(name, ours, parse, 2.5, 'a Node that parses the same lines', runs)
+    const row = compare(name, ours, parse, 3, 'a Node that parses the same lines', runs)
     const kilobytes = Math.max(...seen.map(([most]) => most))
     const ms = Math.min(...seen.map(([, took]) => took))
     const counts = [

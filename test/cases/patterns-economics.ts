@@ -51,8 +51,7 @@ describe('the economics of checkpoints', () => {
       answered('b', answer('it', 'met', 20_000)),
     ]
     assert.deepEqual(await economicsOf(events, 'main'), {
-      events: 8,
-      counted: 8,
+      lines: 8,
       checkpoints: [
         { id: 'advice', fired: 1, met: 0, unmet: 0, varied: 0 },
         { id: 'it', fired: 3, met: 2, unmet: 1, varied: 1, median_answer_ms: 20_000 },
@@ -68,8 +67,7 @@ describe('the economics of checkpoints', () => {
       checkpoints: { declared: [answer('it', 'unmet')] },
     })
     assert.deepEqual(await economicsOf([one, one, ci], 'main'), {
-      events: 3,
-      counted: 1,
+      lines: 3,
       checkpoints: [{ id: 'it', fired: 0, met: 1, unmet: 0, varied: 0, median_answer_ms: 1 }],
     })
   })
@@ -95,18 +93,17 @@ describe('git discern checkpoints beside a Logbook', () => {
     const { data, exit } = await s.discern('r', ['checkpoints', '--json'])
     assert.equal(exit, 0)
     assert.deepEqual(data.economics, {
-      events: 3,
-      counted: 3,
+      lines: 4,
       checkpoints: [{ id: 'it', fired: 1, met: 1, unmet: 0, varied: 0, median_answer_ms: 240_000 }],
     })
     assert.match(
       (await s.discern('r', ['checkpoints'])).out,
-      /\n\nin the newest 3 events of the Logbook\n {2}it {2}fired in 1 effort, declared met 1, unmet 0, landed under a variance 0, answered in 4 min\n$/,
+      /\n\nin the newest 4 lines of the Logbook\n {2}it {2}fired in 1 effort, declared met 1, unmet 0, landed under a variance 0, answered in 4 min\n$/,
     )
     assert.deepEqual(snapshot(s.path('r')), before)
   })
 
-  it('reads the newest two hundred events, over months, and not one more', async t => {
+  it('reads the newest two hundred lines, over months, and not one more', async t => {
     const s = scratch(t)
     governed(s)
     write(s, '2026-03', [answered('a', answer('it', 'unmet')), answered('a', answer('it', 'unmet'))])
@@ -117,6 +114,29 @@ describe('git discern checkpoints beside a Logbook', () => {
     )
     const { data } = await s.discern('r', ['checkpoints', '--json'])
     assert.deepEqual(data.economics.checkpoints, [{ id: 'it', fired: 0, met: 199, unmet: 1, varied: 0 }])
+  })
+
+  it('counts no line that is torn or of another shape, and those around it', async t => {
+    const s = scratch(t)
+    governed(s)
+    const good = answered('a', answer('it', 'met'))
+    const lines = [
+      { ...good, schema: 2 },
+      { ...good, checkpoints: null },
+      { ...good, checkpoints: { declared: 'all' } },
+      { ...good, checkpoints: { declared: [null] } },
+      { ...good, checkpoints: { declared: [{ id: 'it', conclusion: 'maybe' }] } },
+      { ...good, checkpoints: { fired: [{ id: 3 }] } },
+      { ...good, checkpoints: { fired: {} } },
+      { ...good, landing: [{ variances: 'it' }] },
+      { ...good, landing: ['it'] },
+    ]
+    write(s, '2026-03', [good], `${lines.map(one => `${JSON.stringify(one)}\n`).join('')}{"kind":"verb","landing":[\n`)
+    const run = await s.discern('r', ['checkpoints', '--json'])
+    assert.deepEqual(run.data.economics, {
+      lines: 11,
+      checkpoints: [{ id: 'it', fired: 0, met: 1, unmet: 0, varied: 0 }],
+    })
   })
 
   it('says nothing without a Logbook, with one that names none of them, or that cannot be read', async t => {

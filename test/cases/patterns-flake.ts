@@ -208,9 +208,10 @@ describe('same-tree-flake', { concurrency: true }, () => {
       ran('failed'),
       event(),
       event({ validation: evidence({ execution: { complete: false } }) }),
+      event({ validation: evidence({ execution: { incomplete: [{ category: 'execution', reason: 'time-limit' }] } }) }),
       event({ verb: 'accept' }),
     ])
-    assert.deepEqual(report.findings[0]?.basis.excluded, { 'no-evidence': 1, 'execution-incomplete': 1 })
+    assert.deepEqual(report.findings[0]?.basis.excluded, { 'no-evidence': 1, 'execution-incomplete': 2 })
   })
 
   it('takes an invocation that was delivered twice once, and one whose copies contradict each other not at all', async () => {

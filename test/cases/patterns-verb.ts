@@ -6,8 +6,8 @@ import type { LogbookEvent } from '../../src/logbook/event.ts'
 import { writeLogbook } from '../bench/logbook.ts'
 import { remembered } from '../bench/patterns.ts'
 import { event, evidence, job, keyed, minute, red, step, times } from '../support/events.ts'
-import { CONFIG, project } from '../support/project.ts'
-import { type Scratch, scratch } from '../support/scratch.ts'
+import { CONFIG, change, project } from '../support/project.ts'
+import { type Loose, type Scratch, scratch } from '../support/scratch.ts'
 import { snapshot } from '../support/snapshot.ts'
 
 const LOGBOOK = 'r/.git/discern/logbook'
@@ -311,6 +311,50 @@ verbs
       /^## same-tree-flake: job u\\\\x1b\\\[31mnit\\\\u202e\\`\\\*\\_\\\|\\<b\\>\\\\x0a\\# x$/m,
     )
     assert.doesNotMatch(markdown.out, /[\u001b\u202e\u0007]|^# x|<b>|\]\(b\)/m)
+  })
+
+  it('case 92: sees in what done and test really recorded that a job answered otherwise on one state, and not after a change', async t => {
+    const s = scratch(t)
+    project(s)
+    s.write('r/check.sh', 'test ! -e ../red\n')
+    s.commit('r', 'a job that looks elsewhere')
+    change(s, 'r', 'feat', { g: '1\n' })
+    const run = async (verb: string, outcome: 'red' | 'green'): Promise<void> => {
+      s.sh('.', outcome === 'red' ? ': >red' : 'rm -f red')
+      const { result, out } = await s.discern('r', [verb, '--json', ...(verb === 'done' ? ['--rerun'] : [])])
+      assert.equal(result.ok, outcome === 'green', out)
+    }
+    const look = async () => {
+      const { data } = await s.discern('r', ['patterns', '--json', 'same-tree-flake', 'execution-context-divergence'])
+      return data.detectors.map(({ detector, status, findings }: Loose) => [
+        detector,
+        status,
+        ...findings.map(({ about, basis }: Loose) => `${about} ${basis.count}/${basis.denominator}`),
+      ])
+    }
+    await run('done', 'red')
+    s.write('r/g', '2\n')
+    s.commit('r', 'a change')
+    await run('done', 'green')
+    assert.deepEqual(
+      (await look()).map(([, status]: Loose) => status),
+      ['insufficient-evidence', 'insufficient-evidence'],
+      'red, a change, green is work',
+    )
+    await run('test', 'red')
+    assert.deepEqual(await look(), [
+      ['same-tree-flake', 'insufficient-evidence'],
+      ['execution-context-divergence', 'fired', 'job test 1/2'],
+    ])
+    await run('done', 'red')
+    assert.deepEqual(await look(), [
+      ['same-tree-flake', 'fired', 'job test 1/2'],
+      ['execution-context-divergence', 'quiet'],
+    ])
+    s.write('r/discern.toml', `${CONFIG}[scopes.docs]\npaths = ["docs/**"]\n`)
+    s.commit('r', 'another configuration')
+    await run('done', 'red')
+    assert.deepEqual((await look())[0], ['same-tree-flake', 'fired', 'job test 1/2'])
   })
 
   it('keeps its memory as a Logbook grows, and looks through twenty thousand events in a moment', async t => {

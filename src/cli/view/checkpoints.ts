@@ -10,7 +10,7 @@ interface CheckpointsData {
   readonly ungoverned: readonly { readonly id: string }[]
   readonly drops: readonly unknown[]
   readonly economics?: {
-    readonly events: number
+    readonly lines: number
     readonly checkpoints: readonly {
       readonly id: string
       readonly fired: number
@@ -45,7 +45,7 @@ const lately = ({ economics }: CheckpointsData): readonly Block[] =>
   economics === undefined
     ? []
     : [
-        { kind: 'heading', text: `in the newest ${economics.events} events of the Logbook` },
+        { kind: 'heading', text: `in the newest ${economics.lines} lines of the Logbook` },
         {
           kind: 'rows',
           rows: economics.checkpoints.map(({ id, fired, met, unmet, varied, median_answer_ms: ms }) => [
