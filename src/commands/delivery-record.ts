@@ -1,5 +1,4 @@
 /** `git discern delivery record <CPn>`: the exit evidence of a stage as a record (facts 15). */
-import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Context } from '../context.ts'
 import { parseEvidence, parseValue, type Typed } from '../delivery/evidence.ts'
@@ -10,9 +9,11 @@ import { advance, stageProblem } from '../delivery/standing.ts'
 import { Refusal, reasonOf } from '../errors.ts'
 import { displayPath } from '../git/path.ts'
 import { worktreeState } from '../git/worktrees.ts'
+import { DELIVERY_RECORD_LIMIT_BYTES } from '../limits.ts'
 import { isCi } from '../logbook/driver.ts'
 import { abbreviate } from '../proof/envelope.ts'
 import type { Result } from '../result.ts'
+import { readRegularFile } from '../store/file.ts'
 import {
   changedPathsEvidence,
   fileEvidence,
@@ -200,8 +201,6 @@ const requireOwner = async (
   })
 }
 
-const RECORD_LIMIT_BYTES = 1 << 20
-
 /** A record that was made elsewhere, such as the artifact of an observation: appended as it is, or refused. */
 const recordFromFile = async (
   context: Context,
@@ -209,14 +208,13 @@ const recordFromFile = async (
   stage: Stage,
   typed: string,
 ): Promise<DeliveryRecord> => {
-  let bytes: Buffer
+  let bytes: Buffer | undefined
   try {
-    bytes = await readFile(resolve(context.cwd, typed))
+    bytes = await readRegularFile(resolve(context.cwd, typed), DELIVERY_RECORD_LIMIT_BYTES)
   } catch (error) {
     throw new Refusal('store_unreadable', { path: typed, reason: reasonOf(error) })
   }
-  if (bytes.length > RECORD_LIMIT_BYTES)
-    throw new Refusal('delivery_invalid', { where: typed, problem: 'it is too large' })
+  if (bytes === undefined) throw new Refusal('store_unreadable', { path: typed, reason: 'there is no such file' })
   const made = parseRecord(bytes, typed)
   const newest = ledger.records.at(-1)
   const problem =

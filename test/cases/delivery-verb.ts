@@ -35,7 +35,15 @@ describe('a delivery', () => {
   it('takes CP2, CP3 and the sealed artifacts from what is there, digests and ids computed here', async t => {
     const s = scratch(t)
     const commit = await product(s)
-    await upTo(s, 'CP5')
+    await upTo(s, 'CP4')
+    s.write('r/untracked', '')
+    assert.equal((await record(s, 'r', 'CP5')).result.error, 'dirty_worktree')
+    s.sh('r', 'rm untracked')
+    s.git('r', 'switch', '-q', '--detach', 'HEAD~1')
+    const elsewhere = await record(s, 'r', 'CP5')
+    assert.match(String(elsewhere.result.message), /sealed from a clean checkout of its own commit/)
+    s.git('r', 'switch', '-q', 'main')
+    assert.equal((await record(s, 'r', 'CP5')).result.ok, true)
     const records = s
       .git('r', 'rev-list', '--reverse', REF)
       .split('\n')
@@ -69,9 +77,6 @@ describe('a delivery', () => {
         { part: 'artifacts', kind: 'digest', sha256: digest('1\n'), name: 'g' },
       ],
     )
-    s.write('r/untracked', '')
-    const dirty = await record(s, 'r', 'CP5')
-    assert.equal(dirty.result.error, 'dirty_worktree', dirty.out)
   })
 
   it('loses CP2 and later to another source or corpus, keeps CP0 and CP1, and says so', async t => {
