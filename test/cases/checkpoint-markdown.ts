@@ -62,6 +62,12 @@ const CHECKPOINTS = String.raw`policy of POLICY
 - **unmet \(stop\)**: an added line with "\`\|\<x\>" or "\\u001b\[31m": declared unmet; landing needs the owner’s variance: \`code\` \| \[x\]\(y\) \<b\> \# \*no\* \\
 - **idle \(stop\)**: changes in nowhere\|\`x\`/\*\*: not asked \(empty\_matched\_set\)
 
+## in the newest 6 lines of the Logbook
+
+- **advice**: fired in 1 effort, declared met 0, unmet 0, landed under a variance 0
+- **owed**: fired in 1 effort, declared met 0, unmet 0, landed under a variance 0
+- **unmet**: fired in 1 effort, declared met 0, unmet 1, landed under a variance 0, answered in 0 s
+
 ${OWED}`
 
 const PREPARE = String.raw`- **fix: format**: passed in TIME

@@ -98,7 +98,7 @@ describe('git discern checkpoints beside a Logbook', () => {
     })
     assert.match(
       (await s.discern('r', ['checkpoints'])).out,
-      /\n\nin the newest 4 lines of the Logbook\n {2}it {2}fired in 1 effort, declared met 1, unmet 0, landed under a variance 0, answered in 4 min\n$/,
+      /\n\nin the newest 4 lines of the Logbook\n {2}it {2}fired in 1 effort, declared met 1, unmet 0, landed under a variance 0, answered in 4 min\n\nit: /,
     )
     assert.deepEqual(snapshot(s.path('r')), before)
   })

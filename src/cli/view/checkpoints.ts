@@ -73,10 +73,10 @@ export const view = (result: Result): readonly Block[] => {
           ] as const,
       ),
     },
+    ...lately(data),
     ...checkpoints.filter(({ obligation }) => OWED.includes(obligation)).flatMap(questionBlocks),
     ...(ungoverned.length > 0
       ? [{ kind: 'line', text: `history, no longer asked: ${ungoverned.map(({ id }) => id).join(', ')}` } as const]
       : []),
-    ...lately(data),
   ]
 }
