@@ -39,10 +39,13 @@ const all = (): Validators =>
     ? (createRequire(import.meta.url)('../../dist/validators/all.cjs') as Validators)
     : bundledValidators()
 
-/** `discern-gate-proof` is exported as `discernGateProof`. */
+const found = new Map<SchemaName, Validator>()
+
+/** `discern-gate-proof` is exported as `discernGateProof`. Looked for once: a Logbook has a hundred thousand lines. */
 const validatorOf = (name: SchemaName): Validator => {
-  const validator = all()[name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase())]
+  const validator = found.get(name) ?? all()[name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase())]
   if (!validator) throw new Error(`no contract ${name}`)
+  found.set(name, validator)
   return validator
 }
 
