@@ -29,23 +29,24 @@ interface Validator {
     | null
 }
 
-type Validators = Readonly<Record<string, Validator>>
+/** The bundle has the validators inside; from source each is read from where the build put it. */
+declare const bundledValidators: Readonly<Record<string, () => Validator>> | undefined
 
-/** The bundle has the validators inside; from source they are read from where the build put them. */
-declare const bundledValidators: (() => Validators) | undefined
+const load = (name: SchemaName): Validator => {
+  if (typeof bundledValidators === 'undefined') {
+    return createRequire(import.meta.url)(`../../dist/validators/${name}.cjs`) as Validator
+  }
+  const bundled = bundledValidators[name]
+  if (!bundled) throw new Error(`no contract ${name}`)
+  return bundled()
+}
 
-const all = (): Validators =>
-  typeof bundledValidators === 'undefined'
-    ? (createRequire(import.meta.url)('../../dist/validators/all.cjs') as Validators)
-    : bundledValidators()
+const loaded = new Map<SchemaName, Validator>()
 
-const found = new Map<SchemaName, Validator>()
-
-/** `discern-gate-proof` is exported as `discernGateProof`. Looked for once: a Logbook has a hundred thousand lines. */
+/** Looked for once: a Logbook has a hundred thousand lines. */
 const validatorOf = (name: SchemaName): Validator => {
-  const validator = found.get(name) ?? all()[name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase())]
-  if (!validator) throw new Error(`no contract ${name}`)
-  found.set(name, validator)
+  const validator = loaded.get(name) ?? load(name)
+  loaded.set(name, validator)
   return validator
 }
 
